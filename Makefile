@@ -1,0 +1,44 @@
+# Every target sets up what it needs: a fresh machine with Python 3.11 and make is enough.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help setup demo test test-slow lint format bench tables clean
+
+help:  ## show the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+setup: $(READY)  ## make .venv with the pinned versions
+
+demo: $(READY)  ## the joint structure-frequency task, end to end, with pictures
+	$(BIN)/mshgnn demo
+
+test: $(READY)  ## the test suite
+	$(BIN)/pytest
+
+test-slow: $(READY)  ## the tests that take minutes
+	$(BIN)/pytest -m slow
+
+lint: $(READY)  ## format check, linter, types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(READY)  ## rewrite the files in the one format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY)  ## speed and memory against PyG's layers
+	$(BIN)/mshgnn bench
+
+tables: $(READY)  ## regenerate the tables of README and docs from results/
+	$(BIN)/mshgnn tables
+
+clean:  ## remove .venv and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,1 @@
+"""Harmonic message passing on graphs."""
