@@ -1,0 +1,359 @@
+"""The harmonic message passing layer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch_geometric import EdgeIndex
+from torch_geometric.nn.conv import MessagePassing
+from torch_geometric.utils import softmax
+
+from mshgnn.nn.harmonic import HarmonicEncoding
+from mshgnn.ops import ReceiverCSR, edge_phases, harmonic_aggregate, receiver_csr
+
+Aggregation = Literal["sum", "mean", "sqrt_degree"]
+AGGREGATIONS = ("sum", "mean", "sqrt_degree")
+
+
+class MSHConv(MessagePassing):
+    r"""Harmonic message passing: every receiver reads its senders through projections of its own making.
+
+    .. math::
+        F_v &= \mathrm{reshape}(W_f h_v + b_f) \in \mathbb{R}^{F \times d}, \qquad
+        \phi_v = W_\phi h_v + b_\phi \\
+        p_{vu} &= s\, F_v h_u / \sqrt{d} + \phi_v \; (+\, W_e e_{vu}) \\
+        h'_v &= W_r h_v + \bigoplus_{u \to v} W_o\, \psi(p_{vu})
+
+    with :math:`\psi` the :class:`HarmonicEncoding`. By default :math:`h` is layer-normalised first, the phase is scaled
+    by a learned :math:`s`, and the layer starts as a shared Fourier map: phases stay of order one whatever the
+    degrees, so it trains without tricks. ``normalize=False, phase_scale=None, root_weight=False`` is the layer as
+    printed in the paper.
+
+    Args:
+        in_channels: width of the node features, or a pair ``(senders, receivers)`` for bipartite graphs.
+        out_channels: width of the output.
+        num_projections: projections a receiver makes, ``F``.
+        frequencies: numbers or the name of a schedule, see :class:`HarmonicEncoding`.
+        learn_frequencies: train the frequencies.
+        phase: use the phase shift ``phi_v``.
+        aggr: ``"sum"``, ``"mean"``, or ``"sqrt_degree"`` (the sum over the square root of the in-degree).
+        edge_dim: width of the edge features, added to the phase.
+        normalize: layer-normalise the features before the generator and the product.
+        phase_scale: where the learned scale ``s`` starts; ``None`` leaves the phase and the initialisation of the
+            linear maps as printed.
+        root_weight: add ``W_r h_v`` (with a bias), so that a node without senders keeps its own state.
+
+    Shapes:
+        - input: node features ``[N, d]`` or ``([S, d_s], [N, d_r])``; ``edge_index [2, M]`` (an ``EdgeIndex`` too), or a
+          sparse adjacency ``[N, S]`` with receivers as rows (PyG's ``adj_t``); edge features ``[M, edge_dim]``
+        - output: ``[N, out_channels]``
+    """
+
+    def __init__(
+        self,
+        in_channels: int | tuple[int, int],
+        out_channels: int,
+        num_projections: int = 16,
+        frequencies: Sequence[float] | str = (1.0, 2.0, 4.0),
+        *,
+        learn_frequencies: bool = False,
+        phase: bool = True,
+        aggr: Aggregation = "sum",
+        edge_dim: int | None = None,
+        normalize: bool = True,
+        phase_scale: float | None = 0.3,
+        root_weight: bool = True,
+    ) -> None:
+        if aggr not in AGGREGATIONS:
+            raise ValueError(f"aggr must be one of {', '.join(AGGREGATIONS)}, got {aggr!r}")
+        for name, value in (("out_channels", out_channels), ("num_projections", num_projections)):
+            _check_positive(name, value)
+        # The generator F_v is a 3-D node tensor on the message path, so nodes must lie along dimension 0.
+        super().__init__(aggr="sum", node_dim=0)
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.num_projections = num_projections
+        self.aggregation = aggr
+        self.edge_dim = edge_dim
+        sender_channels, receiver_channels = (in_channels, in_channels) if isinstance(in_channels, int) else in_channels
+        _check_positive("in_channels", sender_channels)
+        _check_positive("in_channels", receiver_channels)
+        self.sender_channels, self.receiver_channels = sender_channels, receiver_channels
+
+        self.encoding = HarmonicEncoding(frequencies, learn_frequencies)
+        self.generator = nn.Linear(receiver_channels, num_projections * sender_channels)
+        self.phase_shift = nn.Linear(receiver_channels, num_projections) if phase else None
+        self.edge_projection = nn.Linear(edge_dim, num_projections, bias=False) if edge_dim else None
+        self.output = nn.Linear(self.encoding.out_channels(num_projections), out_channels, bias=False)
+        self.root = nn.Linear(receiver_channels, out_channels) if root_weight else None
+        self.sender_norm = nn.LayerNorm(sender_channels) if normalize else None
+        self.receiver_norm = nn.LayerNorm(receiver_channels) if normalize and not isinstance(in_channels, int) else None
+        self.initial_phase_scale = phase_scale
+        self.phase_scale = None if phase_scale is None else nn.Parameter(torch.empty(()))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        super().reset_parameters()
+        for module in self.children():
+            if isinstance(module, nn.Linear | nn.LayerNorm | HarmonicEncoding):
+                module.reset_parameters()
+        if self.phase_scale is None or self.initial_phase_scale is None:
+            return
+        with torch.no_grad():
+            self.phase_scale.fill_(self.initial_phase_scale)
+            # F_v = b_f at first, nearly: a Fourier map that all receivers share and that learns to be conditioned.
+            self.generator.weight.normal_(std=0.1 / math.sqrt(self.receiver_channels))
+            self.generator.bias.normal_()
+            if self.encoding.num_bands:
+                # High bands are rough functions of the input: they start small and earn their place.
+                bands = self.encoding.frequencies.repeat_interleave(2 * self.num_projections)
+                self.output.weight.div_(bands.to(self.output.weight.dtype))
+
+    def forward(
+        self,
+        x: Tensor | tuple[Tensor, Tensor],
+        edge_index: Tensor,
+        edge_attr: Tensor | None = None,
+    ) -> Tensor:
+        """Pass messages once: ``[N, out_channels]``."""
+        out, _ = self._aggregate(x, edge_index, edge_attr, None, "sigmoid")
+        return out
+
+    def forward_gated(
+        self,
+        x: Tensor | tuple[Tensor, Tensor],
+        edge_index: Tensor,
+        edge_attr: Tensor | None,
+        gate: Tensor,
+        gate_activation: str = "sigmoid",
+    ) -> tuple[Tensor, Tensor]:
+        """The layer's output and, in the same pass, the gated messages that a frequency-aware readout needs.
+
+        Args:
+            x: node features as in :meth:`forward`.
+            edge_index: edges as in :meth:`forward`.
+            edge_attr: edge features or ``None``.
+            gate: ``W_1``, ``[out_channels]``: the logit of ``alpha_vu`` is ``W_1 Psi_vu``.
+            gate_activation: ``"sigmoid"`` or ``"softmax"`` over the incoming edges.
+
+        Returns:
+            the output ``[N, out_channels]`` and ``sum_u alpha_vu Psi_vu [N, out_channels]`` (aggregated as ``aggr`` says).
+        """
+        out, gated = self._aggregate(x, edge_index, edge_attr, gate, gate_activation)
+        assert gated is not None
+        return out, gated
+
+    def edge_messages(
+        self, x: Tensor | tuple[Tensor, Tensor], edge_index: Tensor, edge_attr: Tensor | None = None
+    ) -> Tensor:
+        """``Psi_vu`` of every edge in the order of ``edge_index``: ``[M, out_channels]``. For looking, not training."""
+        encoded = self.encoding(self.edge_phases(x, edge_index, edge_attr))
+        messages: Tensor = self.output(encoded.to(self.output.weight.dtype))
+        return messages
+
+    def edge_phases(
+        self, x: Tensor | tuple[Tensor, Tensor], edge_index: Tensor, edge_attr: Tensor | None = None
+    ) -> Tensor:
+        """``p_vu`` of every edge in the order of ``edge_index``: ``[M, num_projections]``."""
+        x_sender, x_receiver, csr = self._inputs(x, edge_index)
+        weight, bias, phase = self._projection(x_receiver)
+        p = edge_phases(x_receiver, x_sender, weight, bias, phase, csr, self._edge_phase(edge_attr, csr))
+        return torch.empty_like(p).index_copy(0, csr.order, p)
+
+    def _aggregate(
+        self,
+        x: Tensor | tuple[Tensor, Tensor],
+        edge_index: Tensor,
+        edge_attr: Tensor | None,
+        gate: Tensor | None,
+        gate_activation: str,
+    ) -> tuple[Tensor, Tensor | None]:
+        raw_receiver = x if isinstance(x, Tensor) else x[1]
+        x_sender, x_receiver, csr = self._inputs(x, edge_index)
+        # A phase in half precision is wrong by whole turns: everything up to the sum stays in float32 at least.
+        with torch.autocast(x_sender.device.type, enabled=False):
+            weight, bias, phase = self._projection(x_receiver)
+            if self._needs_messages():
+                messages, gated = self._propagate_messages(
+                    x_sender, x_receiver, edge_index, edge_attr, (weight, bias, phase), gate, gate_activation
+                )
+            else:
+                psi_gate = None if gate is None else gate.to(weight.dtype) @ self.output.weight.to(weight.dtype)
+                total, gated_total = harmonic_aggregate(
+                    x_receiver,
+                    x_sender,
+                    weight,
+                    bias,
+                    phase,
+                    csr,
+                    self.encoding.frequencies.to(weight.dtype),
+                    edge_phase=self._edge_phase(edge_attr, csr),
+                    gate=psi_gate,
+                    gate_activation=gate_activation,
+                )
+                messages = self.output(total.to(self.output.weight.dtype))
+                gated = None if gated_total is None else self.output(gated_total.to(self.output.weight.dtype))
+        if self.aggregation != "sum":
+            degree = csr.degree.clamp(min=1).to(messages.dtype).unsqueeze(-1)
+            divisor = degree if self.aggregation == "mean" else degree.sqrt()
+            messages = messages / divisor
+            gated = None if gated is None else gated / divisor
+        out = messages if self.root is None else messages + self.root(raw_receiver)
+        return out, gated
+
+    def _needs_messages(self) -> bool:
+        """Whether somebody wants each edge's message: an explainer, or a hook on PyG's message passing."""
+        return bool(
+            self.explain
+            or self._propagate_forward_pre_hooks
+            or self._propagate_forward_hooks
+            or self._message_forward_pre_hooks
+            or self._message_forward_hooks
+            or self._aggregate_forward_pre_hooks
+            or self._aggregate_forward_hooks
+        )
+
+    def _propagate_messages(
+        self,
+        x_sender: Tensor,
+        x_receiver: Tensor,
+        edge_index: Tensor,
+        edge_attr: Tensor | None,
+        projection: tuple[Tensor, Tensor, Tensor | None],
+        gate: Tensor | None,
+        gate_activation: str,
+    ) -> tuple[Tensor, Tensor | None]:
+        weight, bias, phase = projection
+        f = (x_receiver @ weight.t() + bias).view(-1, self.num_projections, self.sender_channels)
+        edge_phase = None if edge_attr is None else self._edge_phase(edge_attr, None)
+        out = self.propagate(
+            edge_index,
+            x=(x_sender, None),
+            projection=(None, f),
+            phase=(None, phase),
+            edge_phase=edge_phase,
+            gate=gate,
+            softmax_gate=gate_activation == "softmax",
+            size=(x_sender.size(0), x_receiver.size(0)),
+        )
+        if gate is None:
+            return out, None
+        messages, gated = out.chunk(2, dim=-1)
+        return messages, gated
+
+    def message(
+        self,
+        x_j: Tensor,
+        projection_i: Tensor,
+        phase_i: Tensor | None,
+        edge_phase: Tensor | None,
+        gate: Tensor | None,
+        softmax_gate: bool,
+        index: Tensor,
+        size_i: int | None,
+    ) -> Tensor:
+        """``Psi_vu``, and ``alpha_vu Psi_vu`` beside it when there is a gate."""
+        p = torch.einsum("mfd,md->mf", projection_i, x_j)
+        if phase_i is not None:
+            p = p + phase_i
+        if edge_phase is not None:
+            p = p + edge_phase
+        psi: Tensor = self.output(self.encoding(p).to(self.output.weight.dtype))
+        if gate is None:
+            return psi
+        logits = psi @ gate
+        alpha = softmax(logits, index, num_nodes=size_i) if softmax_gate else logits.sigmoid()
+        return torch.cat([psi, alpha.unsqueeze(-1) * psi], dim=-1)
+
+    def _inputs(self, x: Tensor | tuple[Tensor, Tensor], edge_index: Tensor) -> tuple[Tensor, Tensor, ReceiverCSR]:
+        x_sender, x_receiver = (x, x) if isinstance(x, Tensor) else x
+        for name, features, width in (
+            ("x" if isinstance(x, Tensor) else "x[0]", x_sender, self.sender_channels),
+            ("x" if isinstance(x, Tensor) else "x[1]", x_receiver, self.receiver_channels),
+        ):
+            self._check_features(name, features, width)
+        csr = _as_csr(edge_index, x_sender.size(0), x_receiver.size(0))
+        with torch.autocast(x_sender.device.type, enabled=False):
+            compute = torch.promote_types(self.output.weight.dtype, torch.float32)
+            h_sender = _normalized(x_sender, self.sender_norm, compute)
+            if x_sender is x_receiver and self.receiver_norm is None:
+                return h_sender, h_sender, csr
+            receiver_norm = self.sender_norm if self.receiver_norm is None else self.receiver_norm
+            return h_sender, _normalized(x_receiver, receiver_norm, compute), csr
+
+    def _projection(self, x_receiver: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """``W_f`` and ``b_f`` with the phase's scale folded in, and ``phi_v``."""
+        compute = x_receiver.dtype
+        weight, bias = self.generator.weight.to(compute), self.generator.bias.to(compute)
+        if self.phase_scale is not None:
+            scale = self.phase_scale.to(compute) / math.sqrt(self.sender_channels)
+            weight, bias = weight * scale, bias * scale
+        if self.phase_shift is None:
+            return weight, bias, None
+        shift = nn.functional.linear(x_receiver, self.phase_shift.weight.to(compute), self.phase_shift.bias.to(compute))
+        return weight, bias, shift
+
+    def _edge_phase(self, edge_attr: Tensor | None, csr: ReceiverCSR | None) -> Tensor | None:
+        if self.edge_projection is None:
+            if edge_attr is not None:
+                raise ValueError("edge_attr was given, but the layer was made without edge_dim")
+            return None
+        if edge_attr is None:
+            raise ValueError(f"edge_attr is missing: the layer was made with edge_dim={self.edge_dim}")
+        num_edges = edge_attr.size(0) if csr is None else csr.sender.numel()
+        if edge_attr.dim() != 2 or edge_attr.shape != (num_edges, self.edge_dim):
+            raise ValueError(f"edge_attr must have shape {[num_edges, self.edge_dim]}, got {list(edge_attr.shape)}")
+        compute = torch.promote_types(self.output.weight.dtype, torch.float32)
+        ordered = edge_attr if csr is None else edge_attr[csr.order]
+        return ordered.to(compute) @ self.edge_projection.weight.to(compute).t()
+
+    def _check_features(self, name: str, features: Tensor, width: int) -> None:
+        if not isinstance(features, Tensor):
+            raise ValueError(f"{name} must be a tensor, got {type(features).__name__}")
+        if features.dim() != 2 or features.size(1) != width:
+            raise ValueError(f"{name} must have shape [num_nodes, {width}], got {list(features.shape)}")
+        expected = self.output.weight.dtype
+        if features.dtype != expected and not torch.is_autocast_enabled(features.device.type):
+            raise ValueError(f"{name} must be {expected} like the layer's weights, got {features.dtype}")
+
+    def __repr__(self) -> str:
+        """Name, widths and number of projections."""
+        return (
+            f"{self.__class__.__name__}({self.in_channels}, {self.out_channels}, "
+            f"num_projections={self.num_projections}, frequencies={self.encoding.initial}, aggr={self.aggregation})"
+        )
+
+
+def _normalized(x: Tensor, norm: nn.LayerNorm | None, dtype: torch.dtype) -> Tensor:
+    x = x.to(dtype)
+    if norm is None:
+        return x
+    return nn.functional.layer_norm(x, norm.normalized_shape, norm.weight.to(dtype), norm.bias.to(dtype), norm.eps)
+
+
+def _as_csr(edge_index: Tensor, num_senders: int, num_receivers: int) -> ReceiverCSR:
+    """Any form of edges that PyG knows, grouped by receiver."""
+    if isinstance(edge_index, EdgeIndex):
+        edge_index = edge_index.as_tensor()
+    if not isinstance(edge_index, Tensor):
+        raise ValueError(f"edge_index must be a tensor, got {type(edge_index).__name__}")
+    if edge_index.layout == torch.strided:
+        return receiver_csr(edge_index, num_senders, num_receivers)
+    if tuple(edge_index.shape) != (num_receivers, num_senders):
+        raise ValueError(
+            f"a sparse edge_index must be receivers by senders, {[num_receivers, num_senders]}, "
+            f"got {list(edge_index.shape)}"
+        )
+    adjacency = edge_index if edge_index.layout == torch.sparse_csr else edge_index.to_sparse_csr()
+    sender = adjacency.col_indices()
+    return ReceiverCSR(adjacency.crow_indices(), sender, torch.arange(sender.numel(), device=sender.device))
+
+
+def _check_positive(name: str, value: int) -> None:
+    if value < 1:
+        raise ValueError(f"{name} must be positive, got {value}")

@@ -1,0 +1,158 @@
+"""Graph-level readouts: the frequency-aware pooling of the paper and pooling of node states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import AttentionalAggregation, global_add_pool, global_max_pool, global_mean_pool
+
+from mshgnn.ops import gate_values, receiver_csr
+
+Gate = Literal["sigmoid", "softmax"]
+Reduction = Literal["mean", "sum", "max"]
+Fusion = Literal["weighted", "concat", "last"]
+
+_POOL = {"mean": global_mean_pool, "sum": global_add_pool, "max": global_max_pool}
+
+
+def pool_nodes(x: Tensor, batch: Tensor, batch_size: int, reduce: str) -> Tensor:
+    """Reduce node vectors ``[N, d]`` to one vector a graph ``[batch_size, d]``; a graph without nodes gets zeros."""
+    pooled: Tensor = _POOL[reduce](x, batch, size=batch_size)
+    return pooled
+
+
+class LayerFusion(nn.Module):
+    r"""Fuse one graph vector a layer into one: :math:`h_G = \sum_l w_l h_G^l`, their concatenation, or the last.
+
+    The learned weights start at ``1 / L``.
+    """
+
+    def __init__(self, num_layers: int, mode: Fusion) -> None:
+        super().__init__()
+        if mode not in ("weighted", "concat", "last"):
+            raise ValueError(f"fusion must be 'weighted', 'concat' or 'last', got {mode!r}")
+        self.mode = mode
+        self.num_layers = num_layers
+        self.weight = nn.Parameter(torch.empty(num_layers)) if mode == "weighted" else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weigh all layers alike."""
+        if self.weight is not None:
+            nn.init.constant_(self.weight, 1.0 / self.num_layers)
+
+    def out_channels(self, channels: int) -> int:
+        """Width of the fused vector for layers of width ``channels``."""
+        return channels * self.num_layers if self.mode == "concat" else channels
+
+    def forward(self, layers: Sequence[Tensor]) -> Tensor:
+        """Fuse ``L`` tensors ``[G, d]``."""
+        if self.mode == "last":
+            return layers[-1]
+        if self.weight is None:
+            return torch.cat(list(layers), dim=-1)
+        return torch.stack([w * h for w, h in zip(self.weight, layers, strict=True)]).sum(0)
+
+
+class FrequencyAwarePooling(nn.Module):
+    r"""Pool the harmonic messages of all layers, each edge weighed by a gate on its own message.
+
+    .. math::
+        \alpha_{vu} = \sigma(W_1 \Psi_{vu}), \qquad
+        g_v = \sum_u \alpha_{vu} W_2 \Psi_{vu}, \qquad
+        h_G = \sum_l w_l \, \frac{1}{|V|} \sum_v g_v^l
+
+    ``W_2`` is linear, so the layer hands over :math:`\sum_u \alpha_{vu} \Psi_{vu}` from :meth:`MSHConv.forward_gated`
+    and no per-edge message exists. The mean over nodes cannot tell a graph from two copies of it; ``reduce="sum"`` can.
+
+    Args:
+        in_channels: width of the messages.
+        out_channels: width of the graph embedding (16 in the paper).
+        num_layers: number of harmonic layers ``L``.
+        gate: ``"sigmoid"``, or ``"softmax"`` over the incoming edges of a node.
+        reduce: ``"mean"`` (the paper) or ``"sum"`` over the nodes.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        num_layers: int,
+        gate: Gate = "sigmoid",
+        reduce: Literal["mean", "sum"] = "mean",
+    ) -> None:
+        super().__init__()
+        if gate not in ("sigmoid", "softmax"):
+            raise ValueError(f"gate must be 'sigmoid' or 'softmax', got {gate!r}")
+        if reduce not in ("mean", "sum"):
+            raise ValueError(f"reduce must be 'mean' or 'sum', got {reduce!r}")
+        self.gate = gate
+        self.reduce = reduce
+        self.scores = nn.ModuleList(nn.Linear(in_channels, 1, bias=False) for _ in range(num_layers))
+        self.values = nn.ModuleList(nn.Linear(in_channels, out_channels, bias=False) for _ in range(num_layers))
+        self.fusion = LayerFusion(num_layers, "weighted")
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        for linear in (*self.scores, *self.values):
+            assert isinstance(linear, nn.Linear)
+            linear.reset_parameters()
+        self.fusion.reset_parameters()
+
+    def gate_weight(self, layer: int) -> Tensor:
+        """``W_1`` of a layer, ``[in_channels]``."""
+        score = self.scores[layer]
+        assert isinstance(score, nn.Linear)
+        return score.weight.view(-1)
+
+    def attention(self, layer: int, messages: Tensor, edge_index: Tensor, num_nodes: int) -> Tensor:
+        """``alpha_vu`` of every edge, ``[M]``, from the messages ``[M, in_channels]`` in the order of ``edge_index``."""
+        csr = receiver_csr(edge_index, num_nodes, num_nodes)
+        alpha = gate_values((messages @ self.gate_weight(layer))[csr.order], csr, self.gate)
+        return torch.empty_like(alpha).index_copy(0, csr.order, alpha)
+
+    def forward(self, gated: Sequence[Tensor], batch: Tensor, batch_size: int) -> Tensor:
+        """Pool ``sum_u alpha Psi`` of all layers, ``L x [N, in_channels]``, to ``[batch_size, out_channels]``."""
+        layers = [
+            pool_nodes(value(g), batch, batch_size, self.reduce) for value, g in zip(self.values, gated, strict=True)
+        ]
+        fused: Tensor = self.fusion(layers)
+        return fused
+
+
+class StatePooling(nn.Module):
+    """Pool the node states of the layers: mean, sum or max over the nodes, then :class:`LayerFusion`."""
+
+    def __init__(self, num_layers: int, reduce: Reduction, fusion: Fusion) -> None:
+        super().__init__()
+        self.reduce = reduce
+        self.fusion = LayerFusion(num_layers, fusion)
+
+    def reset_parameters(self) -> None:
+        """Weigh all layers alike."""
+        self.fusion.reset_parameters()
+
+    def forward(self, states: Sequence[Tensor], batch: Tensor, batch_size: int) -> Tensor:
+        """Pool states ``L x [N, d]`` to ``[batch_size, d]`` (``L d`` wide when concatenated)."""
+        fused: Tensor = self.fusion([pool_nodes(state, batch, batch_size, self.reduce) for state in states])
+        return fused
+
+
+class AttentionPooling(nn.Module):
+    """Gated attention over the final node states: a softmax over the nodes of a graph of a linear score."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.aggregation = AttentionalAggregation(gate_nn=nn.Linear(channels, 1))
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        self.aggregation.reset_parameters()
+
+    def forward(self, states: Sequence[Tensor], batch: Tensor, batch_size: int) -> Tensor:
+        """Pool the last of the states ``[N, d]`` to ``[batch_size, d]``."""
+        pooled: Tensor = self.aggregation(states[-1], batch, dim_size=batch_size)
+        return pooled
