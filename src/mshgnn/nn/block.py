@@ -24,8 +24,9 @@ class HarmonicBlock(nn.Module):
     residual    :math:`h_v + \mathrm{MLP}(\mathrm{relu}(\mathrm{BN}(W_r h_v + m_v)))`  ``stable``
     ==========  =======================================================  ==============
 
-    ``conv`` makes :math:`m_v` (with :math:`W_r h_v` inside for ``residual``) and keeps the width of ``h``. ``update=None``
-    leaves the states as they are: the last layer under a readout of messages, whose next states nobody reads.
+    ``conv`` makes :math:`m_v` (with :math:`W_r h_v` inside for ``residual``) and keeps the width of ``h``.
+    ``update=None`` leaves the states as they are: the last layer under a readout of messages, whose next states nobody
+    reads.
     """
 
     def __init__(self, conv: MSHConv, update: Update | None, dropout: float) -> None:

@@ -25,7 +25,7 @@ class HarmonicEncoding(nn.Module):
     r"""Multi-scale sine and cosine features of a phase.
 
     .. math::
-        \psi(p) = [\sin(\omega_1 p) \,\|\, \cos(\omega_1 p) \,\|\, \dots \,\|\, \sin(\omega_K p) \,\|\, \cos(\omega_K p)]
+        \psi(p) = [\sin(\omega_1 p) \| \cos(\omega_1 p) \| \dots \| \sin(\omega_K p) \| \cos(\omega_K p)]
 
     Args:
         frequencies: positive numbers, or a schedule by name: ``exponential``, ``linear``, ``single``, ``none``,

@@ -45,8 +45,8 @@ class MSHGNN(nn.Module):
         normalize: layer-normalise the states before the projection.
         phase_scale: where the learned scale of the phase starts; ``None``: as printed.
         update: what becomes of the message, see :class:`HarmonicBlock`.
-        readout: ``"frequency"`` (:class:`FrequencyAwarePooling`), ``"mean"``, ``"sum"``, ``"max"`` of the node states, or
-            ``"attention"`` over the final node states. Graph task only.
+        readout: ``"frequency"`` (:class:`FrequencyAwarePooling`), ``"mean"``, ``"sum"``, ``"max"`` of the node states,
+            or ``"attention"`` over the final node states. Graph task only.
         readout_channels: width of the frequency-aware embedding.
         readout_reduce: ``"mean"`` or ``"sum"`` over the nodes in the frequency-aware readout.
         gate: gate of the frequency-aware readout, ``"sigmoid"`` or ``"softmax"``.

@@ -48,8 +48,8 @@ class MSHConv(MessagePassing):
         root_weight: add ``W_r h_v`` (with a bias), so that a node without senders keeps its own state.
 
     Shapes:
-        - input: node features ``[N, d]`` or ``([S, d_s], [N, d_r])``; ``edge_index [2, M]`` (an ``EdgeIndex`` too), or a
-          sparse adjacency ``[N, S]`` with receivers as rows (PyG's ``adj_t``); edge features ``[M, edge_dim]``
+        - input: node features ``[N, d]`` or ``([S, d_s], [N, d_r])``; ``edge_index [2, M]`` (an ``EdgeIndex`` too), or
+          a sparse adjacency ``[N, S]`` with receivers as rows (PyG's ``adj_t``); edge features ``[M, edge_dim]``
         - output: ``[N, out_channels]``
     """
 
@@ -142,7 +142,7 @@ class MSHConv(MessagePassing):
             gate_activation: ``"sigmoid"`` or ``"softmax"`` over the incoming edges.
 
         Returns:
-            the output ``[N, out_channels]`` and ``sum_u alpha_vu Psi_vu [N, out_channels]`` (aggregated as ``aggr`` says).
+            the output and ``sum_u alpha_vu Psi_vu``, aggregated as ``aggr`` says, both ``[N, out_channels]``.
         """
         out, gated = self._aggregate(x, edge_index, edge_attr, gate, gate_activation)
         assert gated is not None

@@ -109,7 +109,7 @@ class FrequencyAwarePooling(nn.Module):
         return score.weight.view(-1)
 
     def attention(self, layer: int, messages: Tensor, edge_index: Tensor, num_nodes: int) -> Tensor:
-        """``alpha_vu`` of every edge, ``[M]``, from the messages ``[M, in_channels]`` in the order of ``edge_index``."""
+        """``alpha_vu`` of every edge, ``[M]``, from its messages ``[M, in_channels]``, both in ``edge_index`` order."""
         csr = receiver_csr(edge_index, num_nodes, num_nodes)
         alpha = gate_values((messages @ self.gate_weight(layer))[csr.order], csr, self.gate)
         return torch.empty_like(alpha).index_copy(0, csr.order, alpha)
