@@ -1,0 +1,17 @@
+"""Data sets by name, the structure-frequency task, splits, and a user's own graphs."""
+
+from mshgnn.data.dataset import DataError, GraphDataset, from_graphs
+from mshgnn.data.loading import load
+from mshgnn.data.splits import Split, Splits, load_splits
+from mshgnn.data.structure_frequency import StructureFrequencyDataset
+
+__all__ = [
+    "DataError",
+    "GraphDataset",
+    "Split",
+    "Splits",
+    "StructureFrequencyDataset",
+    "from_graphs",
+    "load",
+    "load_splits",
+]

@@ -1,0 +1,213 @@
+"""Train, validation and test divisions, always read from files and checked against the data set."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import LongTensor, Tensor
+
+from mshgnn.data.catalogue import CATALOGUE
+from mshgnn.data.dataset import DataError, GraphDataset
+from mshgnn.data.store import mirror
+
+SOURCES = ("default", "fair-comparison", "tuned", "inside", "own")
+OWN_SEED = 20260101
+_TUNED_FILES = {
+    "AmazonPhoto": "tuned_amazon_photo.npz",
+    "AmazonComputers": "tuned_amazon_computers.npz",
+    "CoauthorPhysics": "tuned_coauthor_physics.npz",
+}
+
+
+class Split(NamedTuple):
+    """Indices of graphs, or of nodes, without overlap."""
+
+    train: LongTensor
+    validation: LongTensor
+    test: LongTensor
+
+
+@dataclass(frozen=True)
+class Splits:
+    """All folds of one data set. ``source`` says where they come from, ``checksum`` which they are."""
+
+    name: str
+    folds: list[Split]
+    checksum: str
+    source: str
+
+
+def load_splits(dataset: GraphDataset, source: str = "default") -> Splits:
+    """The folds of a data set.
+
+    Args:
+        dataset: what ``load`` or a reader of own graphs returned.
+        source: ``fair-comparison`` (10 folds, TU sets) and ``tuned`` (node sets) read the given files in the
+            ``splits`` folder beside the mirror; ``inside`` the masks of a heterophilous set's own file;
+            ``own`` the package's stratified files, or for a user's data the same division made on the spot.
+            ``default`` is the first of these that is there.
+    """
+    if source not in SOURCES:
+        raise DataError(f"splits must be one of {', '.join(SOURCES)}, not {source!r}")
+    if source == "default":
+        source = _first_source(dataset)
+    if source == "inside":
+        folds = _inside(dataset)
+    elif source == "fair-comparison":
+        folds = _fair_comparison(_given_file(dataset, source))
+    elif source == "tuned":
+        folds = _tuned(_given_file(dataset, source))
+    else:
+        folds = _own(dataset)
+    if dataset.task == "node":
+        folds = _kept_nodes(dataset, folds)
+    check_splits(dataset, folds, source)
+    return Splits(dataset.name, folds, _checksum(folds), source)
+
+
+def check_splits(dataset: GraphDataset, folds: Sequence[Split], source: str) -> None:
+    """Refuse folds that do not fit: index out of range, in two parts, missing, or a part that is empty."""
+    label = f"{dataset.name}: {source} splits"
+    if not folds:
+        raise DataError(f"{label}: no folds")
+    total = dataset.num_items
+    for number, fold in enumerate(folds):
+        indices = torch.cat(list(fold))
+        if min(len(part) for part in fold) == 0:
+            raise DataError(f"{label}: fold {number}: a part is empty")
+        if int(indices.min()) < 0 or int(indices.max()) >= total:
+            raise DataError(f"{label}: fold {number}: an index is outside 0..{total - 1}")
+        counts = torch.bincount(indices, minlength=total)
+        if int(counts.max()) > 1:
+            raise DataError(f"{label}: fold {number}: {int(counts.argmax())} is there more than once")
+        if int(counts.min()) == 0:
+            raise DataError(f"{label}: fold {number}: {int(counts.argmin())} is in no part")
+
+
+def fold_assignment(labels: Tensor, num_folds: int, seed: int = OWN_SEED) -> str:
+    """One digit an item, its test fold: each class is shuffled and dealt out, so folds are stratified."""
+    if not 3 <= num_folds <= 10:
+        raise DataError(f"the number of folds must be in 3..10, not {num_folds}")
+    random = np.random.default_rng(seed)
+    values = labels.numpy()
+    digits = np.empty(len(values), dtype=np.int64)
+    dealt = 0
+    for label in np.unique(values):
+        members = random.permutation(np.flatnonzero(values == label))
+        digits[members] = (dealt + np.arange(len(members))) % num_folds
+        dealt += len(members)
+    return "".join(map(str, digits.tolist()))
+
+
+def _first_source(dataset: GraphDataset) -> str:
+    if "train_mask" in dataset.graphs[0]:
+        return "inside"
+    for source in ("fair-comparison", "tuned"):
+        path = _given_path(dataset, source)
+        if path is not None and path.is_file():
+            return source
+    return "own"
+
+
+def _given_path(dataset: GraphDataset, source: str) -> Path | None:
+    """Where a given split file would be; None when there is no mirror or no such file for this data set."""
+    folder = mirror()
+    if folder is None or dataset.name not in CATALOGUE:
+        return None
+    if source == "fair-comparison":
+        return folder.parent / "splits" / "fair_comparison" / f"{dataset.name}.json"
+    name = _TUNED_FILES.get(dataset.name)
+    return folder.parent / "splits" / name if name else None
+
+
+def _given_file(dataset: GraphDataset, source: str) -> Path:
+    path = _given_path(dataset, source)
+    if path is None or not path.is_file():
+        where = path or "the folder 'splits' beside MSHGNN_MIRROR"
+        raise DataError(f"{dataset.name}: no {source} splits: looked for {where}")
+    return path
+
+
+def _fair_comparison(path: Path) -> list[Split]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return [
+            Split(
+                _indices(fold["model_selection"][0]["train"]),
+                _indices(fold["model_selection"][0]["validation"]),
+                _indices(fold["test"]),
+            )
+            for fold in content
+        ]
+    except (ValueError, KeyError, TypeError, IndexError, RuntimeError) as error:
+        raise DataError(f"{path}: not a fair-comparison split file ({error})") from error
+
+
+def _tuned(path: Path) -> list[Split]:
+    from mshgnn.data.archives import check_npz
+
+    check_npz(path, ("train", "valid", "test"))
+    with np.load(path, allow_pickle=False) as content:
+        return [Split(*(_indices(content[part]) for part in ("train", "valid", "test")))]
+
+
+def _inside(dataset: GraphDataset) -> list[Split]:
+    graph = dataset.graphs[0]
+    if "train_mask" not in graph:
+        raise DataError(f"{dataset.name}: its file has no splits inside")
+    # n_id is there when nodes were dropped; masks then already are those of the kept nodes, but their
+    # positions are renumbered below like every other source's.
+    original = graph.get("n_id", torch.arange(int(graph.num_nodes)))
+    masks = (graph.train_mask, graph.val_mask, graph.test_mask)
+    return [Split(*(original[mask[:, fold]] for mask in masks)) for fold in range(masks[0].shape[1])]
+
+
+def _own(dataset: GraphDataset) -> list[Split]:
+    default_folds = 10 if dataset.task == "graph" else 5
+    path = resources.files("mshgnn.data") / "split_files" / f"{dataset.name}.json"
+    if dataset.name in CATALOGUE and path.is_file():
+        content = json.loads(path.read_text(encoding="utf-8"))
+        assignment, num_folds = content["assignment"], content["folds"]
+    else:
+        assignment, num_folds = fold_assignment(dataset.labels(), default_folds), default_folds
+    digits = torch.tensor([int(digit) for digit in assignment])
+    folds = []
+    for number in range(num_folds):
+        test, validation = digits == number, digits == (number + 1) % num_folds
+        parts = (~(test | validation), validation, test)
+        folds.append(Split(*(_indices(part.nonzero().flatten()) for part in parts)))
+    return folds
+
+
+def _kept_nodes(dataset: GraphDataset, folds: list[Split]) -> list[Split]:
+    """Folds of the full graph, as indices of the nodes a largest component keeps."""
+    kept = dataset.graphs[0].get("n_id")
+    if kept is None:
+        return folds
+    size = 1 + max(int(kept.max()), *(int(part.max()) for fold in folds for part in fold))
+    position = torch.full((size,), -1)
+    position[kept] = torch.arange(len(kept))
+    return [Split(*(_indices(position[part][position[part] >= 0]) for part in fold)) for fold in folds]
+
+
+def _indices(values: object) -> LongTensor:
+    indices = torch.as_tensor(values, dtype=torch.long)
+    if indices.dim() != 1:
+        raise ValueError("indices must be a flat list")
+    return indices  # type: ignore[return-value]
+
+
+def _checksum(folds: Sequence[Split]) -> str:
+    digest = hashlib.sha256()
+    for fold in folds:
+        for part in fold:
+            digest.update(np.int64(len(part)).tobytes() + part.numpy().tobytes())
+    return digest.hexdigest()
