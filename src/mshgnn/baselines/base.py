@@ -106,4 +106,4 @@ def dropout(x: Tensor, share: float, training: bool) -> Tensor:
     if x.layout == torch.strided or not training or share == 0:
         return dense_dropout(x, share, training)
     values = dense_dropout(x.values(), share, training)
-    return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, x.shape)
+    return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, x.shape, check_invariants=False)

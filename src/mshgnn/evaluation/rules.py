@@ -150,9 +150,7 @@ def _test_at(rule: str, folds: Sequence[Curves], epochs: list[int], *, selects_o
     return _result(rule, values, epochs, selects_on_test=selects_on_test)
 
 
-def _result(
-    rule: str, values: NDArray[np.float64], epochs: list[int], *, selects_on_test: bool
-) -> RuleResult:
+def _result(rule: str, values: NDArray[np.float64], epochs: list[int], *, selects_on_test: bool) -> RuleResult:
     """The result over the folds of one seed."""
     return RuleResult(
         rule=rule,
