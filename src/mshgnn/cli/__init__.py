@@ -1,1 +1,44 @@
-"""The command line: parses, calls, prints."""
+"""The command line: parses, calls, prints. Heavy imports wait inside the commands, so that --help is quick."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+import typer
+
+app = typer.Typer(
+    name="mshgnn",
+    help="Harmonic message passing on graphs: data, experiments, benchmarks.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _assemble() -> None:
+    """Add the commands and groups, each from its own file."""
+    from mshgnn.cli import ceiling, demo, run
+
+    app.command("run")(run.run)
+    app.command("show")(run.show)
+    app.command("record")(run.record)
+    app.command("ceiling")(ceiling.ceiling)
+    app.command("demo")(demo.demo)
+    for name in ("data", "bench"):
+        if importlib.util.find_spec(f"mshgnn.cli.{name}") is None:
+            continue
+        group = importlib.import_module(f"mshgnn.cli.{name}")
+        app.add_typer(getattr(group, f"{name}_app"), name=name)
+
+
+def main() -> None:
+    """Run a command. A mistake of the user is one line on stderr and exit code 2, not a traceback."""
+    try:
+        app()
+    except ValueError as error:
+        print(f"mshgnn: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+_assemble()

@@ -1,0 +1,46 @@
+"""``mshgnn ceiling``: how far any model bounded by 1-WL can get."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def ceiling(
+    datasets: Annotated[list[str], typer.Argument(metavar="DATASET...", help="Data sets by name.")],
+    rounds: Annotated[int, typer.Option(min=0, help="Rounds of colour refinement.")] = 3,
+    lookup: Annotated[bool, typer.Option(help="Also score the 1-WL lookup table on the splits.")] = True,
+) -> None:
+    """The 1-WL ceiling of data sets: the best accuracy with every label known, and label conflicts, by round.
+
+    Example: mshgnn ceiling MUTAG IMDB-BINARY
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from mshgnn.data import load, load_splits
+    from mshgnn.evaluation.ceiling import wl_ceiling, wl_lookup_score
+
+    console = Console()
+    for name in datasets:
+        dataset = load(name)
+        found = wl_ceiling(dataset, rounds)
+        table = Table("round", "node colours", "classes", "in conflict", "ceiling, %")
+        table.title = f"{found.dataset}: {found.items:,} {dataset.task}s, first colours from {found.initial}"
+        for row in found.rounds:
+            table.add_row(
+                str(row.round),
+                f"{row.node_colours:,}",
+                f"{row.classes:,}",
+                f"{row.conflicts:,}",
+                f"{100 * row.ceiling:.1f}",
+            )
+        console.print(table)
+        if lookup and dataset.metric == "accuracy":
+            score = wl_lookup_score(dataset, [fold.test for fold in load_splits(dataset).folds], rounds)
+            console.print(
+                f"1-WL lookup table fitted without the test fold, {score.folds} folds: "
+                f"{100 * score.whole_set:.1f} % of everything, {100 * score.held_out:.1f} % of the held-out",
+                highlight=False,
+            )

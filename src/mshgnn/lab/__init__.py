@@ -1,0 +1,1 @@
+"""The lab: experiments as checked YAML, the runner, the run store and the engines."""

@@ -1,0 +1,166 @@
+"""Experiments: checked descriptions of what is run, read from YAML.
+
+extends: ../defaults/graph.yaml     # optional, one level: what this file does not say
+name: mutag-gcn
+dataset: {name: MUTAG}
+model: {name: gcn, hidden_channels: 64}
+training: {epochs: 200, learning_rate: 1e-3}
+splits: default
+seeds: [0]
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import ErrorDetails
+
+from mshgnn.lab.errors import ExperimentError, nearest
+from mshgnn.lab.yaml_file import parse, read_mapping
+from mshgnn.training.settings import TrainingSettings
+
+Index = Annotated[int, Field(ge=0)]
+
+
+class DatasetChoice(BaseModel):
+    """Which data set, and what its nodes carry."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(min_length=1)
+    features: str = "default"
+    largest_component: bool = False
+    edge_features: bool = False
+    """Give ``edge_attr`` to the model, and its width as the option ``edge_dim``."""
+
+
+class ModelChoice(BaseModel):
+    """A model or control by name; every other key is an option of that model, checked by the model."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    name: str = Field(min_length=1)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The model's own options."""
+        return dict(self.model_extra or {})
+
+
+class Experiment(BaseModel):
+    """One run: a data set, a model, a way to train it, splits and seeds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    """Names the run's folder; by default the file's name."""
+    about: str = ""
+    """Which published number this is, for readers."""
+    dataset: DatasetChoice
+    model: ModelChoice
+    training: TrainingSettings = TrainingSettings()
+    splits: str = "default"
+    folds: Annotated[tuple[Index, ...], Field(min_length=1)] | None = None
+    """Only these folds; by default all."""
+    seeds: Annotated[tuple[Index, ...], Field(min_length=1)] = (0,)
+
+    @field_validator("folds", "seeds")
+    @classmethod
+    def _check_distinct(cls, values: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if values is not None and len(set(values)) != len(values):
+            raise ValueError(f"must not repeat a number, got {list(values)}")
+        return values
+
+    def resolved(self) -> dict[str, Any]:
+        """Everything that decides the numbers, defaults included, as plain JSON values."""
+        return self.model_dump(mode="json")
+
+    @property
+    def digest(self) -> str:
+        """Eight hexadecimal digits that change with anything that decides the numbers."""
+        decisive = {key: value for key, value in self.resolved().items() if key not in ("name", "about")}
+        return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def load_experiment(path: Path, overrides: Sequence[str] = ()) -> Experiment:
+    """Read and check an experiment file; ``overrides`` are ``key.key=value`` texts as ``--set`` takes them."""
+    content = read_mapping(path)
+    if (base := content.pop("extends", None)) is not None:
+        content = _merge(_read_base(path, base), content)
+    content.setdefault("name", path.stem)
+    for override in overrides:
+        _apply(content, override)
+    return check_experiment(content, str(path))
+
+
+def check_experiment(content: Mapping[str, Any], source: str) -> Experiment:
+    """An experiment out of plain values; ``source`` names the file in errors."""
+    try:
+        return Experiment.model_validate(content)
+    except ValidationError as error:
+        raise ExperimentError("\n".join(_explain(source, detail) for detail in error.errors())) from None
+
+
+def _read_base(path: Path, base: object) -> dict[str, Any]:
+    """The file that ``path`` extends: one level only, so that a reader needs to open one file more at most."""
+    if not isinstance(base, str):
+        raise ExperimentError(f"{path}: extends must be the path of one file, got {base!r}")
+    base_path = path.parent / base
+    content = read_mapping(base_path)
+    if "extends" in content:
+        raise ExperimentError(f"{base_path}: is extended by {path} and must not extend another file")
+    return content
+
+
+def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """``over`` laid over ``base``, mapping by mapping."""
+    merged = dict(base)
+    for key, value in over.items():
+        old = merged.get(key)
+        merged[key] = _merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _apply(content: dict[str, Any], override: str) -> None:
+    """Set one ``key.key=value`` in place."""
+    path, equals, text = override.partition("=")
+    keys = path.split(".")
+    if not equals or not all(keys):
+        raise ExperimentError(f"--set {override}: must look like training.epochs=50")
+    for depth, key in enumerate(keys[:-1]):
+        content = content.setdefault(key, {})
+        if not isinstance(content, dict):
+            raise ExperimentError(f"--set {override}: {'.'.join(keys[: depth + 1])} is a single value")
+    try:
+        content[keys[-1]] = parse(text)
+    except yaml.YAMLError:
+        raise ExperimentError(f"--set {override}: {text!r} is not a YAML value") from None
+
+
+def _explain(source: str, detail: ErrorDetails) -> str:
+    """One line for one thing wrong: file, key, what is wrong, and the nearest valid key."""
+    location = detail["loc"]
+    key = ".".join(str(part) for part in location)
+    if detail["type"] == "extra_forbidden":
+        return f"{source}: unknown key {key!r}{nearest(str(location[-1]), _valid_keys(location[:-1]))}"
+    if detail["type"] == "missing":
+        return f"{source}: key {key!r} is missing"
+    message = detail["msg"].removeprefix("Value error, ")
+    return f"{source}: {key or 'experiment'}: {message}, got {detail['input']!r}"
+
+
+def _valid_keys(location: tuple[int | str, ...]) -> list[str]:
+    """The keys allowed at a place in the file."""
+    schema: type[BaseModel] = Experiment
+    for part in location:
+        inner = schema.model_fields[str(part)].annotation
+        assert isinstance(inner, type)
+        assert issubclass(inner, BaseModel)
+        schema = inner
+    return list(schema.model_fields) + (["extends"] if schema is Experiment else [])

@@ -1,0 +1,114 @@
+"""One fold of one seed, wherever it runs: load, build, train, measure."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+from torch_geometric.data import Data
+
+from mshgnn.baselines import MODELS, build
+from mshgnn.baselines.controls import CONTROLS
+from mshgnn.data import load
+from mshgnn.data.dataset import GraphDataset
+from mshgnn.data.splits import Split, Splits, load_splits
+from mshgnn.lab.errors import ExperimentError, nearest
+from mshgnn.lab.experiment import Experiment
+from mshgnn.lab.provenance import peak_memory_mb, reset_peak_memory
+from mshgnn.lab.store import FoldKey, FoldResult
+from mshgnn.training.curves import CURVE_NAMES, Curves
+from mshgnn.training.loop import EpochReport, train_fold
+from mshgnn.training.seeding import fold_seed, one_thread
+
+
+@dataclass(frozen=True)
+class FoldJob:
+    """What an engine is given to do; small enough to be sent anywhere."""
+
+    experiment: Experiment
+    key: FoldKey
+    environment: Mapping[str, str]
+
+
+class LoadedData(NamedTuple):
+    """A data set and its splits."""
+
+    dataset: GraphDataset
+    splits: Splits
+
+
+OnEpoch = Callable[[EpochReport], None]
+
+
+def load_data(experiment: Experiment) -> LoadedData:
+    """The data set and splits an experiment names."""
+    choice = experiment.dataset
+    dataset = load(choice.name, features=choice.features, largest_component=choice.largest_component)
+    splits = load_splits(dataset, experiment.splits)
+    if choice.edge_features and not dataset.edge_dim:
+        raise ExperimentError(f"dataset.edge_features: {dataset.name} has no edge features")
+    if dataset.edge_dim and not choice.edge_features:
+        bare = [Data(x=graph.x, edge_index=graph.edge_index, y=graph.y) for graph in dataset.graphs]
+        dataset = replace(dataset, graphs=bare, edge_dim=0)
+    return LoadedData(dataset, splits)
+
+
+def run_fold(job: FoldJob, data: LoadedData, on_epoch: OnEpoch | None = None) -> FoldResult:
+    """Train (or fit) the experiment's model on one fold."""
+    reset_peak_memory()
+    started = time.perf_counter()
+    split = data.splits.folds[job.key.fold]
+    seed = fold_seed(*job.key)
+    if job.experiment.model.name in CONTROLS:
+        curves, parameters = _fit_control(job.experiment, data.dataset, split, seed), 0
+    else:
+        with one_thread(seed):
+            model = build_model(job.experiment, data.dataset)
+        parameters = sum(parameter.numel() for parameter in model.parameters())
+        curves = train_fold(model, data.dataset, split, job.experiment.training, seed, on_epoch)
+    seconds = time.perf_counter() - started
+    return FoldResult(job.key, curves, seconds, peak_memory_mb(), parameters, job.environment)
+
+
+def build_model(experiment: Experiment, dataset: GraphDataset) -> nn.Module:
+    """The experiment's model for a data set; an unknown name or option is an error with the nearest one."""
+    name, options = experiment.model.name, experiment.model.options
+    if dataset.edge_dim:
+        options["edge_dim"] = dataset.edge_dim
+    return build(name, dataset.num_features, dataset.num_classes, task=dataset.task, options=options)
+
+
+def check_model(experiment: Experiment, dataset: GraphDataset) -> None:
+    """Raise before anything runs if the model's name or options are wrong."""
+    choice = experiment.model
+    if choice.name in CONTROLS:
+        if choice.options:
+            raise ExperimentError(f"model.{next(iter(choice.options))}: the control {choice.name!r} has no options")
+        if dataset.task != "graph":
+            raise ExperimentError(f"model.name: the control {choice.name!r} is for graph tasks, not {dataset.name}")
+        return
+    if choice.name not in MODELS:
+        raise ExperimentError(f"model.name: unknown model {choice.name!r}{nearest(choice.name, [*MODELS, *CONTROLS])}")
+    with torch.random.fork_rng():
+        build_model(experiment, dataset)
+
+
+def _fit_control(experiment: Experiment, dataset: GraphDataset, split: Split, seed: int) -> Curves:
+    """A control has no epochs: its curves have one point, so that every rule applies. Its loss is 1 - accuracy."""
+    with one_thread(seed):
+        control = CONTROLS[experiment.model.name]()
+        target = torch.cat([graph.y.view(-1) for graph in dataset.graphs])
+        graphs = [[dataset.graphs[index] for index in part.tolist()] for part in split]
+        control.fit(graphs[0], target[split.train].numpy())
+        right = [
+            float(np.mean(np.asarray(control.predict(members)) == target[part].numpy())) if members else 0.0
+            for members, part in zip(graphs, split, strict=True)
+        ]
+    points = [np.array([value]) for value in (*(1 - share for share in right), *right)]
+    sizes = (len(split.train), len(split.validation), len(split.test))
+    return Curves(**dict(zip(CURVE_NAMES, points, strict=True)), sizes=sizes)

@@ -1,0 +1,79 @@
+"""One run under every rule, and several runs side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.table import Table
+
+from mshgnn.evaluation.rules import HEADLINE, RULES, RuleResult, evaluate
+from mshgnn.lab.runner import Run
+from mshgnn.training.curves import Curves
+
+METRIC_WORDS = {"accuracy": "accuracy", "roc_auc": "ROC-AUC"}
+
+
+def summarise(run: Run) -> dict[str, RuleResult]:
+    """All rules on a run's folds, grouped by seed; the headline comes first."""
+    seeds: dict[int, list[Curves]] = {}
+    for result in run.results:
+        seeds.setdefault(result.key.seed, []).append(result.curves)
+    return {name: evaluate(rule, list(seeds.values())) for name, rule in RULES.items()}
+
+
+def rules_table(run: Run, rules: Mapping[str, RuleResult]) -> Table:
+    """One run: a row for each rule."""
+    metric = METRIC_WORDS[run.info.metric]
+    headline = rules[HEADLINE]
+    table = Table("rule", f"test {metric}, %", "selects on test", title=title(run), caption=f"± {headline.spread}")
+    for name, result in rules.items():
+        style = "bold" if name == HEADLINE else "dim" if result.selects_on_test else ""
+        table.add_row(name, percent(result), "yes" if result.selects_on_test else "no", style=style)
+    return table
+
+
+def side_by_side(rows: Sequence[tuple[str, Run, Mapping[str, RuleResult]]]) -> Table:
+    """Runs as columns in the order given, never ranked; rules that choose their epoch on test are marked."""
+    table = Table(title="test metric in %", caption="* selects on test: optimistic, never ranked by")
+    table.add_column("")
+    for name, _, _ in rows:
+        table.add_column(name, overflow="fold")
+    runs = [run for _, run, _ in rows]
+    table.add_row("data set", *(run.info.experiment.dataset.name for run in runs))
+    table.add_row("model", *(run.info.experiment.model.name for run in runs))
+    table.add_row("metric", *(METRIC_WORDS[run.info.metric] for run in runs), end_section=True)
+    for rule in RULES:
+        results = [rules[rule] for _, _, rules in rows]
+        style = "bold" if rule == HEADLINE else "dim" if results[0].selects_on_test else ""
+        heading = rule + ("*" if results[0].selects_on_test else "")
+        table.add_row(heading, *(percent(result) for result in results), style=style)
+    table.add_section()
+    table.add_row("± is", *(rules[HEADLINE].spread for _, _, rules in rows))
+    table.add_row("splits", *(run.info.splits_name for run in runs))
+    table.add_row("seeds", *(_seeds(run) for run in runs))
+    table.add_row("folds", *(_folds(run) for run in runs))
+    table.add_row("parameters", *(f"{run.results[0].parameters:,}" for run in runs))
+    return table
+
+
+def title(run: Run) -> str:
+    """What a run is, in one line."""
+    experiment = run.info.experiment
+    return (
+        f"{experiment.model.name} on {experiment.dataset.name}: splits {run.info.splits_name}, "
+        f"seeds {_seeds(run)}, folds {_folds(run)}, {run.results[0].parameters:,} parameters"
+    )
+
+
+def percent(result: RuleResult) -> str:
+    """``mean ± std`` in percent."""
+    return f"{100 * result.mean:.2f} ± {100 * result.std:.2f}"
+
+
+def _seeds(run: Run) -> str:
+    return ",".join(str(seed) for seed in run.info.experiment.seeds)
+
+
+def _folds(run: Run) -> str:
+    missing = len(run.info.keys) - len(run.results)
+    return f"{len(run.results)}" + (f" ({missing} missing)" if missing else "")
