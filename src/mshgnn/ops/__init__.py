@@ -7,6 +7,7 @@ from torch import Tensor
 
 from mshgnn.ops.backend import get_backend, last_backend, record_backend, set_backend
 from mshgnn.ops.csr import INDEX_DTYPES, ReceiverCSR, check_csr, receiver_csr
+from mshgnn.ops.fused import harmonic_aggregate_fused, obstacle
 from mshgnn.ops.reference import edge_phases, gate_values, harmonic_aggregate_reference, harmonic_encoding
 
 __all__ = [
@@ -61,15 +62,19 @@ def harmonic_aggregate(
     Returns:
         ``S [N, 2KF]`` and ``G [N, 2KF]`` (``None`` without a gate). A receiver without edges gets zeros.
     """
-    _check_arguments(
-        x_receiver, x_sender, weight, bias, phase, csr, frequencies, edge_phase, gate, gate_activation
-    )
+    _check_arguments(x_receiver, x_sender, weight, bias, phase, csr, frequencies, edge_phase, gate, gate_activation)
+    choice = get_backend()
+    fused = choice != "reference"
+    if fused and (reason := obstacle(x_receiver, frequencies)) is not None:
+        if choice == "fused":
+            raise ValueError(f"the fused backend does not apply: {reason}")
+        fused = False
     if not torch.compiler.is_compiling():
-        check_csr(csr.rowptr, csr.sender, x_sender.size(0))
-        record_backend("reference")
-    return harmonic_aggregate_reference(
-        x_receiver, x_sender, weight, bias, phase, csr, frequencies, edge_phase, gate, gate_activation
-    )
+        record_backend("fused" if fused else "reference")
+        if not fused:  # the fused operator checks by itself, once per graph
+            check_csr(csr.rowptr, csr.sender, x_sender.size(0))
+    aggregate = harmonic_aggregate_fused if fused else harmonic_aggregate_reference
+    return aggregate(x_receiver, x_sender, weight, bias, phase, csr, frequencies, edge_phase, gate, gate_activation)
 
 
 def _check_arguments(
