@@ -7,6 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from mshgnn.nn.checks import check_choice
 from mshgnn.nn.msh_conv import MSHConv
 
 Update = Literal["mlp", "concat", "residual"]
@@ -31,8 +32,8 @@ class HarmonicBlock(nn.Module):
 
     def __init__(self, conv: MSHConv, update: Update | None, dropout: float) -> None:
         super().__init__()
-        if update is not None and update not in UPDATES:
-            raise ValueError(f"update must be one of {', '.join(UPDATES)}, got {update!r}")
+        if update is not None:
+            check_choice("update", update, UPDATES)
         channels = conv.out_channels
         self.conv = conv
         self.update = update

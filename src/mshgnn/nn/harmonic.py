@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -39,8 +40,8 @@ class HarmonicEncoding(nn.Module):
 
     def __init__(self, frequencies: Sequence[float] | str = (1.0, 2.0, 4.0), learnable: bool = False) -> None:
         super().__init__()
-        learnable = learnable or frequencies == "learned"
-        self.initial = _checked_frequencies(frequencies)
+        self.initial = checked_frequencies(frequencies)
+        learnable = learnable or (isinstance(frequencies, str) and frequencies == "learned")
         self.learnable = learnable
         values = torch.tensor(self.initial, dtype=torch.get_default_dtype())
         if learnable:
@@ -52,7 +53,14 @@ class HarmonicEncoding(nn.Module):
         """Return learned frequencies to where they started."""
         if self.learnable:
             with torch.no_grad():
-                self.log_frequencies.copy_(torch.tensor(self.initial).log())
+                self.log_frequencies.copy_(torch.tensor(self.initial, dtype=torch.float64).log())
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Move or cast as any module, but never lose digits of the fixed frequencies on the way to double."""
+        module: Self = super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        if not self.learnable:
+            self.get_buffer("fixed_frequencies").copy_(torch.tensor(self.initial, dtype=torch.float64))
+        return module
 
     @property
     def frequencies(self) -> Tensor:
@@ -76,6 +84,8 @@ class HarmonicEncoding(nn.Module):
 
     def forward(self, phase: Tensor) -> Tensor:
         """Encode phases ``[*, F]`` to ``[*, 2KF]``."""
+        if not phase.is_floating_point():
+            raise ValueError(f"phase must be a floating point tensor, got {phase.dtype}")
         return harmonic_encoding(phase, self.frequencies.to(phase.dtype))
 
     def extra_repr(self) -> str:
@@ -83,12 +93,16 @@ class HarmonicEncoding(nn.Module):
         return f"frequencies={self.initial}, learnable={self.learnable}"
 
 
-def _checked_frequencies(frequencies: Sequence[float] | str) -> tuple[float, ...]:
+def checked_frequencies(frequencies: Sequence[float] | str) -> tuple[float, ...]:
+    """The frequencies of a schedule by name, or the given numbers: positive and finite, or ``ValueError``."""
     if isinstance(frequencies, str):
         if frequencies not in SCHEDULES:
             raise ValueError(f"frequencies must be one of {', '.join(SCHEDULES)} or numbers, got {frequencies!r}")
         return SCHEDULES[frequencies]
-    values = tuple(float(frequency) for frequency in frequencies)
+    try:
+        values = tuple(float(frequency) for frequency in frequencies)
+    except (TypeError, ValueError):
+        raise ValueError(f"frequencies must be numbers or one of {', '.join(SCHEDULES)}, got {frequencies!r}") from None
     if not values:
         raise ValueError("frequencies must hold at least one number, got (); use 'none' for no modulation")
     for value in values:

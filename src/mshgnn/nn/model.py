@@ -8,17 +8,36 @@ from typing import Literal, Self
 
 import torch
 from torch import Tensor, nn
-from torch_geometric import EdgeIndex
-from torch_geometric.utils import add_self_loops
+from torch_geometric.utils import add_remaining_self_loops
 
-from mshgnn.nn.block import HarmonicBlock, Update, normalize_batch
+from mshgnn.nn.block import UPDATES, HarmonicBlock, Update, normalize_batch
+from mshgnn.nn.checks import (
+    check_choice,
+    check_edge_features,
+    check_features,
+    check_number,
+    check_positive,
+    complete_batch,
+)
+from mshgnn.nn.edges import as_edge_index
+from mshgnn.nn.harmonic import checked_frequencies
 from mshgnn.nn.msh_conv import Aggregation, MSHConv
-from mshgnn.nn.pooling import AttentionPooling, FrequencyAwarePooling, Fusion, Gate, StatePooling
+from mshgnn.nn.pooling import (
+    FREQUENCY_REDUCTIONS,
+    FUSIONS,
+    GATES,
+    AttentionPooling,
+    FrequencyAwarePooling,
+    Fusion,
+    Gate,
+    StatePooling,
+)
 from mshgnn.nn.presets import preset_options
 from mshgnn.nn.pretrained import load_pretrained, write_pretrained
 
 Task = Literal["graph", "node"]
 Readout = Literal["frequency", "mean", "sum", "max", "attention"]
+TASKS = ("graph", "node")
 READOUTS = ("frequency", "mean", "sum", "max", "attention")
 
 
@@ -40,7 +59,7 @@ class MSHGNN(nn.Module):
         learn_frequencies: train the frequencies.
         phase: use the phase shift ``phi_v``.
         aggr: aggregation of the messages, see :class:`MSHConv`.
-        self_loops: add a loop to every node first.
+        self_loops: give a loop to every node that has none; the loops then come last among the edges.
         edge_dim: width of the edge features, ``None`` without.
         normalize: layer-normalise the states before the projection.
         phase_scale: where the learned scale of the phase starts; ``None``: as printed.
@@ -82,18 +101,24 @@ class MSHGNN(nn.Module):
         dropout: float = 0.1,
     ) -> None:
         super().__init__()
-        if task not in ("graph", "node"):
-            raise ValueError(f"task must be 'graph' or 'node', got {task!r}")
-        if readout not in READOUTS:
-            raise ValueError(f"readout must be one of {', '.join(READOUTS)}, got {readout!r}")
+        for choice, chosen, choices in (
+            ("task", task, TASKS),
+            ("readout", readout, READOUTS),
+            ("update", update, UPDATES),
+            ("gate", gate, GATES),
+            ("readout_reduce", readout_reduce, FREQUENCY_REDUCTIONS),
+            ("fusion", fusion, FUSIONS),
+        ):
+            check_choice(choice, chosen, choices)
         for name, value in (
             ("in_channels", in_channels),
             ("out_channels", out_channels),
             ("hidden_channels", hidden_channels),
             ("num_layers", num_layers),
+            ("readout_channels", readout_channels),
         ):
-            if value < 1:
-                raise ValueError(f"{name} must be positive, got {value}")
+            check_positive(name, value)
+        check_number("dropout", dropout)
         if not 0.0 <= dropout < 1.0:
             raise ValueError(f"dropout must be in [0, 1), got {dropout}")
         self.options: dict[str, object] = {
@@ -103,7 +128,7 @@ class MSHGNN(nn.Module):
             "hidden_channels": hidden_channels,
             "num_layers": num_layers,
             "num_projections": num_projections,
-            "frequencies": frequencies if isinstance(frequencies, str) else list(frequencies),
+            "frequencies": frequencies if isinstance(frequencies, str) else list(checked_frequencies(frequencies)),
             "learn_frequencies": learn_frequencies,
             "phase": phase,
             "aggr": aggr,
@@ -122,6 +147,7 @@ class MSHGNN(nn.Module):
         }
         self.task = task
         self.in_channels = in_channels
+        self.edge_dim = edge_dim
         self.self_loops = self_loops
         self.encoder = nn.Linear(in_channels, hidden_channels)
         # The frequency-aware readout reads messages, so nobody would read the states after the last layer.
@@ -198,7 +224,7 @@ class MSHGNN(nn.Module):
         """Logits: ``[num_graphs, out_channels]`` for graphs, ``[N, out_channels]`` for nodes.
 
         Args:
-            x: node features ``[N, in_channels]``, dense or ``torch.sparse_csr``.
+            x: node features ``[N, in_channels]``, dense sparse CSR or sparse COO.
             edge_index: edges, in any form :class:`MSHConv` takes.
             batch: graph of every node, ``[N]``; ``None``: all nodes are one graph.
             edge_attr: edge features ``[M, edge_dim]``.
@@ -221,18 +247,22 @@ class MSHGNN(nn.Module):
         states, gated = self._run(x, edge_index, edge_attr)
         embedding = states[-1]
         if self.readout is not None:
-            batch, batch_size = _complete_batch(batch, batch_size, embedding)
+            batch, batch_size = complete_batch(batch, batch_size, embedding.size(0), embedding.device)
             embedding = self.readout(gated or states, batch, batch_size)
         if self.embed_norm is not None:
             embedding = normalize_batch(self.embed_norm, embedding)
         return embedding
 
     def edge_attention(self, x: Tensor, edge_index: Tensor, *, edge_attr: Tensor | None = None) -> list[Tensor]:
-        """``alpha_vu`` of every edge and layer, ``L x [M]``; the readout must be frequency-aware."""
+        """``alpha_vu`` of every edge and layer, ``L x [M]``; the readout must be frequency-aware.
+
+        In the order of ``edge_index`` (row by row for a sparse one); with ``self_loops`` the loops, one a node, last.
+        """
         if not isinstance(self.readout, FrequencyAwarePooling):
             raise ValueError("edge_attention needs readout='frequency'")
         states, _ = self._run(x, edge_index, edge_attr)
         edge_index, edge_attr = self._edges(edge_index, edge_attr, x.size(0))
+        edge_index = as_edge_index(edge_index, x.size(0), x.size(0))
         alphas = []
         for layer, (block, h) in enumerate(zip(self.blocks, states, strict=False)):
             assert isinstance(block, HarmonicBlock)
@@ -250,8 +280,7 @@ class MSHGNN(nn.Module):
         return load_pretrained(cls, Path(folder))
 
     def _run(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> tuple[list[Tensor], list[Tensor]]:
-        if x.dim() != 2 or x.size(1) != self.in_channels:
-            raise ValueError(f"x must have shape [num_nodes, {self.in_channels}], got {list(x.shape)}")
+        check_features("x", x, self.in_channels, self.encoder.weight.dtype)
         edge_index, edge_attr = self._edges(edge_index, edge_attr, x.size(0))
         h = encode(self.encoder, x)
         states, gated = [h], []
@@ -267,28 +296,21 @@ class MSHGNN(nn.Module):
     def _edges(self, edge_index: Tensor, edge_attr: Tensor | None, num_nodes: int) -> tuple[Tensor, Tensor | None]:
         if not self.self_loops:
             return edge_index, edge_attr
-        if isinstance(edge_index, EdgeIndex):
-            edge_index = edge_index.as_tensor()
-        looped: tuple[Tensor, Tensor | None] = add_self_loops(
+        edge_index = as_edge_index(edge_index, num_nodes, num_nodes)
+        if edge_attr is not None:
+            check_edge_features(edge_attr, self.edge_dim, edge_index.size(1), self.encoder.weight.dtype)
+        looped: tuple[Tensor, Tensor | None] = add_remaining_self_loops(
             edge_index, edge_attr, fill_value=0.0, num_nodes=num_nodes
         )
         return looped
 
 
 def encode(encoder: nn.Linear, x: Tensor) -> Tensor:
-    """``W x + b`` for dense or sparse CSR features."""
+    """``W x + b`` for dense, or sparse CSR or COO features."""
     if x.layout == torch.strided:
         h: Tensor = encoder(x)
         return h
+    if x.layout not in (torch.sparse_csr, torch.sparse_coo):
+        raise ValueError(f"x must be dense, sparse CSR or sparse COO, got {x.layout}")
     encoded: Tensor = torch.sparse.mm(x, encoder.weight.t()) + encoder.bias
     return encoded
-
-
-def _complete_batch(batch: Tensor | None, batch_size: int | None, h: Tensor) -> tuple[Tensor, int]:
-    if batch is None:
-        return torch.zeros(h.size(0), dtype=torch.int64, device=h.device), 1 if batch_size is None else batch_size
-    if batch.shape != (h.size(0),):
-        raise ValueError(f"batch must have shape {[h.size(0)]}, one entry a node, got {list(batch.shape)}")
-    if batch_size is None:
-        batch_size = int(batch.max()) + 1 if batch.numel() else 0
-    return batch, batch_size

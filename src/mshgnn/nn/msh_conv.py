@@ -8,12 +8,13 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch_geometric import EdgeIndex
 from torch_geometric.nn.conv import MessagePassing
 from torch_geometric.utils import softmax
 
+from mshgnn.nn.checks import check_choice, check_edge_features, check_features, check_number, check_positive
+from mshgnn.nn.edges import as_csr, as_edge_index, in_edge_order
 from mshgnn.nn.harmonic import HarmonicEncoding
-from mshgnn.ops import ReceiverCSR, edge_phases, harmonic_aggregate, receiver_csr
+from mshgnn.ops import ReceiverCSR, edge_phases, harmonic_aggregate
 
 Aggregation = Literal["sum", "mean", "sqrt_degree"]
 AGGREGATIONS = ("sum", "mean", "sqrt_degree")
@@ -68,10 +69,14 @@ class MSHConv(MessagePassing):
         phase_scale: float | None = 0.3,
         root_weight: bool = True,
     ) -> None:
-        if aggr not in AGGREGATIONS:
-            raise ValueError(f"aggr must be one of {', '.join(AGGREGATIONS)}, got {aggr!r}")
+        check_choice("aggr", aggr, AGGREGATIONS)
+        sender_channels, receiver_channels = _channel_pair(in_channels)
         for name, value in (("out_channels", out_channels), ("num_projections", num_projections)):
-            _check_positive(name, value)
+            check_positive(name, value)
+        if edge_dim is not None:
+            check_positive("edge_dim", edge_dim)
+        if phase_scale is not None:
+            check_number("phase_scale", phase_scale)
         # The generator F_v is a 3-D node tensor on the message path, so nodes must lie along dimension 0.
         super().__init__(aggr="sum", node_dim=0)
         self.in_channels = in_channels
@@ -79,15 +84,12 @@ class MSHConv(MessagePassing):
         self.num_projections = num_projections
         self.aggregation = aggr
         self.edge_dim = edge_dim
-        sender_channels, receiver_channels = (in_channels, in_channels) if isinstance(in_channels, int) else in_channels
-        _check_positive("in_channels", sender_channels)
-        _check_positive("in_channels", receiver_channels)
         self.sender_channels, self.receiver_channels = sender_channels, receiver_channels
 
         self.encoding = HarmonicEncoding(frequencies, learn_frequencies)
         self.generator = nn.Linear(receiver_channels, num_projections * sender_channels)
         self.phase_shift = nn.Linear(receiver_channels, num_projections) if phase else None
-        self.edge_projection = nn.Linear(edge_dim, num_projections, bias=False) if edge_dim else None
+        self.edge_projection = nn.Linear(edge_dim, num_projections, bias=False) if edge_dim is not None else None
         self.output = nn.Linear(self.encoding.out_channels(num_projections), out_channels, bias=False)
         self.root = nn.Linear(receiver_channels, out_channels) if root_weight else None
         self.sender_norm = nn.LayerNorm(sender_channels) if normalize else None
@@ -163,7 +165,7 @@ class MSHConv(MessagePassing):
         x_sender, x_receiver, csr = self._inputs(x, edge_index)
         weight, bias, phase = self._projection(x_receiver)
         p = edge_phases(x_receiver, x_sender, weight, bias, phase, csr, self._edge_phase(edge_attr, csr))
-        return torch.empty_like(p).index_copy(0, csr.order, p)
+        return in_edge_order(p, csr)
 
     def _aggregate(
         self,
@@ -173,14 +175,15 @@ class MSHConv(MessagePassing):
         gate: Tensor | None,
         gate_activation: str,
     ) -> tuple[Tensor, Tensor | None]:
-        raw_receiver = x if isinstance(x, Tensor) else x[1]
         x_sender, x_receiver, csr = self._inputs(x, edge_index)
+        raw_receiver = x if isinstance(x, Tensor) else x[1]
+        edge_phase = self._edge_phase(edge_attr, csr)
         # A phase in half precision is wrong by whole turns: everything up to the sum stays in float32 at least.
         with torch.autocast(x_sender.device.type, enabled=False):
             weight, bias, phase = self._projection(x_receiver)
             if self._needs_messages():
                 messages, gated = self._propagate_messages(
-                    x_sender, x_receiver, edge_index, edge_attr, (weight, bias, phase), gate, gate_activation
+                    x_sender, x_receiver, edge_index, (weight, bias, phase), edge_phase, csr, gate, gate_activation
                 )
             else:
                 psi_gate = None if gate is None else gate.to(weight.dtype) @ self.output.weight.to(weight.dtype)
@@ -192,7 +195,7 @@ class MSHConv(MessagePassing):
                     phase,
                     csr,
                     self.encoding.frequencies.to(weight.dtype),
-                    edge_phase=self._edge_phase(edge_attr, csr),
+                    edge_phase=edge_phase,
                     gate=psi_gate,
                     gate_activation=gate_activation,
                 )
@@ -223,16 +226,18 @@ class MSHConv(MessagePassing):
         x_sender: Tensor,
         x_receiver: Tensor,
         edge_index: Tensor,
-        edge_attr: Tensor | None,
         projection: tuple[Tensor, Tensor, Tensor | None],
+        edge_phase: Tensor | None,
+        csr: ReceiverCSR,
         gate: Tensor | None,
         gate_activation: str,
     ) -> tuple[Tensor, Tensor | None]:
         weight, bias, phase = projection
         f = (x_receiver @ weight.t() + bias).view(-1, self.num_projections, self.sender_channels)
-        edge_phase = None if edge_attr is None else self._edge_phase(edge_attr, None)
+        if edge_phase is not None:
+            edge_phase = in_edge_order(edge_phase, csr)
         out = self.propagate(
-            edge_index,
+            as_edge_index(edge_index, x_sender.size(0), x_receiver.size(0)),
             x=(x_sender, None),
             projection=(None, f),
             phase=(None, phase),
@@ -271,13 +276,15 @@ class MSHConv(MessagePassing):
         return torch.cat([psi, alpha.unsqueeze(-1) * psi], dim=-1)
 
     def _inputs(self, x: Tensor | tuple[Tensor, Tensor], edge_index: Tensor) -> tuple[Tensor, Tensor, ReceiverCSR]:
-        x_sender, x_receiver = (x, x) if isinstance(x, Tensor) else x
+        x_sender, x_receiver = (x, x) if isinstance(x, Tensor) else _feature_pair(x)
         for name, features, width in (
             ("x" if isinstance(x, Tensor) else "x[0]", x_sender, self.sender_channels),
             ("x" if isinstance(x, Tensor) else "x[1]", x_receiver, self.receiver_channels),
         ):
-            self._check_features(name, features, width)
-        csr = _as_csr(edge_index, x_sender.size(0), x_receiver.size(0))
+            check_features(name, features, width, self.output.weight.dtype)
+            if features.layout != torch.strided:
+                raise ValueError(f"{name} must be dense, got {features.layout}")
+        csr = as_csr(edge_index, x_sender.size(0), x_receiver.size(0))
         with torch.autocast(x_sender.device.type, enabled=False):
             compute = torch.promote_types(self.output.weight.dtype, torch.float32)
             h_sender = _normalized(x_sender, self.sender_norm, compute)
@@ -298,28 +305,14 @@ class MSHConv(MessagePassing):
         shift = nn.functional.linear(x_receiver, self.phase_shift.weight.to(compute), self.phase_shift.bias.to(compute))
         return weight, bias, shift
 
-    def _edge_phase(self, edge_attr: Tensor | None, csr: ReceiverCSR | None) -> Tensor | None:
-        if self.edge_projection is None:
-            if edge_attr is not None:
-                raise ValueError("edge_attr was given, but the layer was made without edge_dim")
+    def _edge_phase(self, edge_attr: Tensor | None, csr: ReceiverCSR) -> Tensor | None:
+        """``W_e e_vu`` in the order of ``csr``."""
+        check_edge_features(edge_attr, self.edge_dim, csr.sender.numel(), self.output.weight.dtype)
+        if self.edge_projection is None or edge_attr is None:
             return None
-        if edge_attr is None:
-            raise ValueError(f"edge_attr is missing: the layer was made with edge_dim={self.edge_dim}")
-        num_edges = edge_attr.size(0) if csr is None else csr.sender.numel()
-        if edge_attr.dim() != 2 or edge_attr.shape != (num_edges, self.edge_dim):
-            raise ValueError(f"edge_attr must have shape {[num_edges, self.edge_dim]}, got {list(edge_attr.shape)}")
-        compute = torch.promote_types(self.output.weight.dtype, torch.float32)
-        ordered = edge_attr if csr is None else edge_attr[csr.order]
-        return ordered.to(compute) @ self.edge_projection.weight.to(compute).t()
-
-    def _check_features(self, name: str, features: Tensor, width: int) -> None:
-        if not isinstance(features, Tensor):
-            raise ValueError(f"{name} must be a tensor, got {type(features).__name__}")
-        if features.dim() != 2 or features.size(1) != width:
-            raise ValueError(f"{name} must have shape [num_nodes, {width}], got {list(features.shape)}")
-        expected = self.output.weight.dtype
-        if features.dtype != expected and not torch.is_autocast_enabled(features.device.type):
-            raise ValueError(f"{name} must be {expected} like the layer's weights, got {features.dtype}")
+        with torch.autocast(edge_attr.device.type, enabled=False):
+            compute = torch.promote_types(self.output.weight.dtype, torch.float32)
+            return edge_attr[csr.order].to(compute) @ self.edge_projection.weight.to(compute).t()
 
     def __repr__(self) -> str:
         """Name, widths and number of projections."""
@@ -336,24 +329,16 @@ def _normalized(x: Tensor, norm: nn.LayerNorm | None, dtype: torch.dtype) -> Ten
     return nn.functional.layer_norm(x, norm.normalized_shape, norm.weight.to(dtype), norm.bias.to(dtype), norm.eps)
 
 
-def _as_csr(edge_index: Tensor, num_senders: int, num_receivers: int) -> ReceiverCSR:
-    """Any form of edges that PyG knows, grouped by receiver."""
-    if isinstance(edge_index, EdgeIndex):
-        edge_index = edge_index.as_tensor()
-    if not isinstance(edge_index, Tensor):
-        raise ValueError(f"edge_index must be a tensor, got {type(edge_index).__name__}")
-    if edge_index.layout == torch.strided:
-        return receiver_csr(edge_index, num_senders, num_receivers)
-    if tuple(edge_index.shape) != (num_receivers, num_senders):
-        raise ValueError(
-            f"a sparse edge_index must be receivers by senders, {[num_receivers, num_senders]}, "
-            f"got {list(edge_index.shape)}"
-        )
-    adjacency = edge_index if edge_index.layout == torch.sparse_csr else edge_index.to_sparse_csr()
-    sender = adjacency.col_indices()
-    return ReceiverCSR(adjacency.crow_indices(), sender, torch.arange(sender.numel(), device=sender.device))
+def _channel_pair(in_channels: object) -> tuple[int, int]:
+    pair = (in_channels, in_channels) if isinstance(in_channels, int) else in_channels
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise ValueError(f"in_channels must be a number or a pair (senders, receivers), got {in_channels!r}")
+    for channels in pair:
+        check_positive("in_channels", channels)
+    return pair[0], pair[1]
 
 
-def _check_positive(name: str, value: int) -> None:
-    if value < 1:
-        raise ValueError(f"{name} must be positive, got {value}")
+def _feature_pair(x: object) -> tuple[Tensor, Tensor]:
+    if not isinstance(x, tuple | list) or len(x) != 2:
+        raise ValueError(f"x must be a tensor or a pair (x_sender, x_receiver), got {type(x).__name__}")
+    return x[0], x[1]

@@ -9,11 +9,16 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import AttentionalAggregation, global_add_pool, global_max_pool, global_mean_pool
 
+from mshgnn.nn.checks import check_choice, check_positive
+from mshgnn.nn.edges import in_edge_order
 from mshgnn.ops import gate_values, receiver_csr
 
 Gate = Literal["sigmoid", "softmax"]
 Reduction = Literal["mean", "sum", "max"]
 Fusion = Literal["weighted", "concat", "last"]
+GATES = ("sigmoid", "softmax")
+FREQUENCY_REDUCTIONS = ("mean", "sum")
+FUSIONS = ("weighted", "concat", "last")
 
 _POOL = {"mean": global_mean_pool, "sum": global_add_pool, "max": global_max_pool}
 
@@ -32,8 +37,7 @@ class LayerFusion(nn.Module):
 
     def __init__(self, num_layers: int, mode: Fusion) -> None:
         super().__init__()
-        if mode not in ("weighted", "concat", "last"):
-            raise ValueError(f"fusion must be 'weighted', 'concat' or 'last', got {mode!r}")
+        check_choice("fusion", mode, FUSIONS)
         self.mode = mode
         self.num_layers = num_layers
         self.weight = nn.Parameter(torch.empty(num_layers)) if mode == "weighted" else None
@@ -85,10 +89,10 @@ class FrequencyAwarePooling(nn.Module):
         reduce: Literal["mean", "sum"] = "mean",
     ) -> None:
         super().__init__()
-        if gate not in ("sigmoid", "softmax"):
-            raise ValueError(f"gate must be 'sigmoid' or 'softmax', got {gate!r}")
-        if reduce not in ("mean", "sum"):
-            raise ValueError(f"reduce must be 'mean' or 'sum', got {reduce!r}")
+        for name, value in (("in_channels", in_channels), ("out_channels", out_channels), ("num_layers", num_layers)):
+            check_positive(name, value)
+        check_choice("gate", gate, GATES)
+        check_choice("reduce", reduce, FREQUENCY_REDUCTIONS)
         self.gate = gate
         self.reduce = reduce
         self.scores = nn.ModuleList(nn.Linear(in_channels, 1, bias=False) for _ in range(num_layers))
@@ -112,10 +116,12 @@ class FrequencyAwarePooling(nn.Module):
         """``alpha_vu`` of every edge, ``[M]``, from its messages ``[M, in_channels]``, both in ``edge_index`` order."""
         csr = receiver_csr(edge_index, num_nodes, num_nodes)
         alpha = gate_values((messages @ self.gate_weight(layer))[csr.order], csr, self.gate)
-        return torch.empty_like(alpha).index_copy(0, csr.order, alpha)
+        return in_edge_order(alpha, csr)
 
     def forward(self, gated: Sequence[Tensor], batch: Tensor, batch_size: int) -> Tensor:
         """Pool ``sum_u alpha Psi`` of all layers, ``L x [N, in_channels]``, to ``[batch_size, out_channels]``."""
+        if len(gated) != len(self.values):
+            raise ValueError(f"gated must hold one tensor a layer, {len(self.values)}, got {len(gated)}")
         layers = [
             pool_nodes(value(g), batch, batch_size, self.reduce) for value, g in zip(self.values, gated, strict=True)
         ]

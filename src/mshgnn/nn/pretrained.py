@@ -36,12 +36,16 @@ def write_pretrained(model: nn.Module, options: Mapping[str, object], folder: Pa
 
 def load_pretrained(model: type[Model], folder: Path) -> Model:
     """Build ``model`` from the folder's options and fill in its weights, in their own precision."""
-    built = model(**_read_options(model, folder / CONFIG_FILE))
+    options = _read_options(model, folder / CONFIG_FILE)
+    try:
+        built = model(**options)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{folder / CONFIG_FILE}: {error}") from None
     path = folder / WEIGHTS_FILE
     try:
         state = load_file(path)
-    except FileNotFoundError:
-        raise ValueError(f"{path} is missing: not a saved mshgnn model") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read, so this is no saved mshgnn model: {error}") from None
     except SafetensorError as error:
         raise ValueError(f"{path} is damaged: {error}") from None
     expected = built.state_dict()
@@ -49,14 +53,17 @@ def load_pretrained(model: type[Model], folder: Path) -> Model:
         odd = sorted(set(state) ^ set(expected))
         raise ValueError(f"{path} does not fit {CONFIG_FILE}: unexpected or missing weights {odd[:3]}")
     for name, tensor in expected.items():
+        if state[name].is_floating_point() != tensor.is_floating_point():
+            raise ValueError(f"{path} does not fit {CONFIG_FILE}: {name} is {state[name].dtype}, not {tensor.dtype}")
         if state[name].shape != tensor.shape:
             raise ValueError(
                 f"{path} does not fit {CONFIG_FILE}: {name} has shape {list(state[name].shape)}, "
                 f"expected {list(tensor.shape)}"
             )
     floats = {tensor.dtype for tensor in state.values() if tensor.is_floating_point()}
-    if len(floats) == 1:
-        built = built.to(floats.pop())
+    if len(floats) != 1:
+        raise ValueError(f"{path} mixes precisions: {', '.join(sorted(map(str, floats)))}")
+    built = built.to(floats.pop())
     built.load_state_dict(state)
     return built
 
@@ -64,8 +71,8 @@ def load_pretrained(model: type[Model], folder: Path) -> Model:
 def _read_options(model: type, path: Path) -> dict[str, object]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ValueError(f"{path} is missing: not a saved mshgnn model") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read, so this is no saved mshgnn model: {error}") from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is damaged: {error}") from None
     if not isinstance(config, dict) or config.get("format") != FORMAT or config.get("model") != model.__name__:

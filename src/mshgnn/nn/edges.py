@@ -1,0 +1,53 @@
+"""The forms in which PyG users hold edges, brought to the two the layer works on."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch_geometric import EdgeIndex
+
+from mshgnn.ops import ReceiverCSR, receiver_csr
+from mshgnn.ops.csr import check_csr
+
+SPARSE_LAYOUTS = (torch.sparse_csr, torch.sparse_csc, torch.sparse_coo)
+
+
+def as_csr(edge_index: object, num_senders: int, num_receivers: int) -> ReceiverCSR:
+    """Edges ``[2, M]``, an ``EdgeIndex`` or a sparse adjacency of receivers by senders, grouped by receiver."""
+    if isinstance(edge_index, EdgeIndex):
+        for known, size in zip(edge_index.sparse_size(), (num_senders, num_receivers), strict=True):
+            if known is not None and known != size:
+                raise ValueError(f"edge_index has sparse size {edge_index.sparse_size()}, but x has {size} nodes")
+        edge_index = edge_index.as_tensor()
+    if not isinstance(edge_index, Tensor):
+        raise ValueError(f"edge_index must be a tensor, got {type(edge_index).__name__}")
+    if edge_index.layout == torch.strided:
+        return receiver_csr(edge_index, num_senders, num_receivers)
+    if edge_index.layout not in SPARSE_LAYOUTS:
+        raise ValueError(f"a sparse edge_index must be CSR, CSC or COO, got {edge_index.layout}")
+    if tuple(edge_index.shape) != (num_receivers, num_senders):
+        raise ValueError(
+            f"a sparse edge_index must be receivers by senders, {[num_receivers, num_senders]}, "
+            f"got {list(edge_index.shape)}"
+        )
+    adjacency = edge_index if edge_index.layout == torch.sparse_csr else edge_index.to_sparse_csr()
+    rowptr, sender = adjacency.crow_indices(), adjacency.col_indices()
+    if not torch.compiler.is_compiling():
+        check_csr(rowptr, sender, num_senders)
+    return ReceiverCSR(rowptr, sender, torch.arange(sender.numel(), device=sender.device))
+
+
+def as_edge_index(edge_index: object, num_senders: int, num_receivers: int) -> Tensor:
+    """The same edges as plain int64 ``[2, M]``, checked; those of a sparse adjacency row by row."""
+    csr = as_csr(edge_index, num_senders, num_receivers)
+    if isinstance(edge_index, EdgeIndex):
+        edge_index = edge_index.as_tensor()
+    assert isinstance(edge_index, Tensor)
+    if edge_index.layout == torch.strided:
+        return edge_index.long()
+    return torch.stack([csr.sender.long(), csr.receiver])
+
+
+def in_edge_order(rows: Tensor, csr: ReceiverCSR) -> Tensor:
+    """Rows ``[M, *]`` in the order of ``csr``, put back into the order in which the user gave the edges."""
+    return torch.empty_like(rows).index_copy(0, csr.order, rows)
