@@ -1,9 +1,9 @@
 """The fused CPU backend: generator tiles by BLAS, everything per edge in numba kernels.
 
-Per chunk of receivers and tile of a chunk, forward: ``F_v`` of the tile in one matrix product, then the kernel reads it
-for all edges of its receivers. Backward: the same again, the kernel turns the tile into ``dF_v``, and two matrix products
-make its share of ``dW_f`` and ``dh_v``. Saved for backward are the inputs alone. Chunks have their own buffers, summed in
-order: the same bits on any number of threads.
+Forward, for every tile of every chunk of receivers: ``F_v`` of the tile in one matrix product, then the kernel reads it
+for all edges of its receivers. Backward: the same again, the kernel turns the tile into ``dF_v``, and two matrix
+products make its share of ``dW_f`` and ``dh_v``. Saved for backward are the inputs alone. Chunks have their own
+buffers, summed in order: the same bits on any number of threads.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -123,7 +124,7 @@ def _prepare(
         a = pad(gate.detach().view(-1, num_projections), (0, more_projections))
     w = w.contiguous()
     bands = frequencies.tolist()
-    doubling = all(2 * low == high for low, high in zip(bands[:-1], bands[1:], strict=True))
+    doubling = all(2 * low == high for low, high in pairwise(bands))
     arrays = (
         _flat(b.t()),
         _flat(x),
@@ -194,7 +195,7 @@ def backward(
     gating: int,
     needs: list[bool],
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Gradients of x_receiver, x_sender, weight, bias, phase, frequencies, edge_phase, gate; empty if not in ``needs``."""
+    """Gradients of x_receiver, x_sender, weight, bias, phase, frequencies, edge_phase, gate; empty if not needed."""
     layer = _prepare(x_receiver, x_sender, weight, bias, phase, rowptr, sender, frequencies, edge_phase, gate, gating)
     chunks = layer.plan.chunks
     D, F, num_projections = layer.padded_width, layer.padded_projections, layer.num_projections

@@ -100,9 +100,9 @@ class _ReceiverCache:
     def get(self, edge_index: Tensor, sizes: tuple[int, int]) -> ReceiverCSR:
         key = id(edge_index)
         hit = self._entries.get(key)
-        if hit is not None and hit.edge_index() is edge_index:
-            if hit.version == edge_index._version and hit.sizes == sizes:
-                return hit.csr
+        state = (edge_index._version, sizes)
+        if hit is not None and hit.edge_index() is edge_index and (hit.version, hit.sizes) == state:
+            return hit.csr
         csr = ReceiverCSR(*_sort_by_receiver(edge_index, *sizes))
         reference = weakref.ref(edge_index, lambda _: self._entries.pop(key, None))
         self._entries[key] = _Cached(reference, edge_index._version, sizes, csr)

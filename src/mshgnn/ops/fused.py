@@ -73,8 +73,8 @@ def _backward(
     from mshgnn.ops import cpu
 
     return cpu.backward(
-        grad_plain, grad_gated, x_receiver, x_sender, weight, bias, phase, rowptr, sender, frequencies, edge_phase, gate,
-        gating, needs,
+        grad_plain, grad_gated, x_receiver, x_sender, weight, bias, phase, rowptr, sender, frequencies, edge_phase,
+        gate, gating, needs,
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """The numba kernels: one tile of receivers at a time, forward and backward.
 
-Every array is float32 and C-contiguous. The number of projections is padded to ``F`` and the sender width to ``D``, both
-multiples of the lanes of a register, so that no loop has a tail. Layouts of one receiver's projection:
+Every array is float32 and C-contiguous. The number of projections is padded to ``F`` and the sender width to ``D``,
+both multiples of the lanes of a register, so that no loop has a tail. Layouts of one receiver's projection:
 ``by_feature[j, f]`` (as the generator makes it: one row serves all projections of feature ``j``) for the phases, and
 ``by_projection[f, j]`` (the order of ``W_f``) for the gradients.
 """
@@ -41,7 +41,7 @@ _REDUCED_EXACTLY = _f(1e6)
 _SIN = (_f(-0.16666655242443085), _f(0.00833216030150652), _f(-0.00019515218446031213))
 _COS = (_f(0.04166664555668831), _f(-0.0013887315290048718), _f(2.4433082217001356e-05))
 
-jit = njit(nogil=True, error_model="numpy", boundscheck=False)
+jit = njit(nogil=True, error_model="numpy", boundscheck=False, forceinline=True)
 
 
 @jit
@@ -194,8 +194,8 @@ _BACKWARD = f"i8({_SHARED},f4[::1],f4[::1],i8,f4[::1],f8[::1],f4[::1],f4[::1],f8
 def build_kernels(lanes: int, source: int):
     """Forward and backward kernels for registers of ``lanes`` numbers.
 
-    Both arguments are part of the key of numba's disk cache; ``source`` is a digest of this file and ``lanes.py``, so that
-    a change of either never meets stale machine code.
+    Both arguments are part of the key of numba's disk cache; ``source`` is a digest of this file and ``lanes.py``, so
+    that a change of either never meets stale machine code.
     """
 
     @njit(_FORWARD, nogil=True, error_model="numpy", boundscheck=False, cache=True)
@@ -273,8 +273,8 @@ def build_kernels(lanes: int, source: int):
     ):  # fmt: skip
         """Gradients of one tile; on return ``tile`` holds ``dF_v`` by projection.
 
-        ``grad_x`` starts at sender ``first_sender``. ``grad_bias``, ``grad_frequencies`` and ``grad_gate`` are sums over
-        the receivers of a chunk, kept in float64.
+        ``grad_x`` starts at sender ``first_sender``. ``grad_bias``, ``grad_frequencies`` and ``grad_gate`` are sums
+        over the receivers of a chunk, kept in float64.
         """
         zero = zeros(lanes)
         K = frequencies.size

@@ -6,14 +6,18 @@ becomes one or a few instructions. Offsets count elements from the start of a C-
 checked: callers have done so.
 """
 
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 from llvmlite import ir
+from numba import extending
 from numba.core import cgutils, types
-from numba.extending import intrinsic, models, overload, register_model
+from numba.extending import models, overload, register_model
+
+intrinsic: Any = extending.intrinsic  # numba calls the result with one argument less than is written
 
 MAGIC = 12582912.0  # 1.5 * 2^23: adding it rounds a float32 to an integer, left in the low bits
 

@@ -31,7 +31,8 @@ def edge_phases(
 ) -> Tensor:
     """The receiver-conditioned phases ``p_vu = F_v h_u + phi_v``, one row an edge: ``[M, F]``."""
     receiver = csr.receiver
-    projection = (x_receiver @ weight.t() + bias).unflatten(-1, (-1, x_sender.size(-1)))
+    width = x_sender.size(-1)
+    projection = (x_receiver @ weight.t() + bias).view(x_receiver.size(0), weight.size(0) // width, width)
     p = torch.einsum("mfd,md->mf", projection[receiver], x_sender[csr.sender])
     if phase is not None:
         p = p + phase[receiver]
@@ -44,7 +45,8 @@ def gate_values(logits: Tensor, csr: ReceiverCSR, activation: str) -> Tensor:
     """``alpha_vu`` from its logits ``[M]``: a sigmoid, or a softmax over the incoming edges of each receiver."""
     if activation == "sigmoid":
         return logits.sigmoid()
-    return softmax(logits, csr.receiver, num_nodes=csr.num_receivers)
+    alpha: Tensor = softmax(logits, csr.receiver, num_nodes=csr.num_receivers)
+    return alpha
 
 
 def harmonic_aggregate_reference(
