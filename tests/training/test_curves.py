@@ -17,14 +17,10 @@ shares = st.floats(0, 1)
 def curves(draw: st.DrawFn) -> Curves:
     epochs = draw(st.integers(1, 6))
     arrays = {
-        name: np.array(
-            draw(st.lists(losses if name.endswith("loss") else shares, min_size=epochs, max_size=epochs))
-        )
+        name: np.array(draw(st.lists(losses if name.endswith("loss") else shares, min_size=epochs, max_size=epochs)))
         for name in CURVE_NAMES
     }
-    return Curves(
-        **arrays, sizes=(draw(st.integers(1, 99)), draw(st.integers(0, 9)), draw(st.integers(0, 9)))
-    )
+    return Curves(**arrays, sizes=(draw(st.integers(1, 99)), draw(st.integers(0, 9)), draw(st.integers(0, 9))))
 
 
 def flat(**changes: object) -> Curves:

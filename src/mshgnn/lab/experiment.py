@@ -78,14 +78,17 @@ class Experiment(BaseModel):
         return values
 
     def resolved(self) -> dict[str, Any]:
-        """Everything that decides the numbers, defaults included, as plain JSON values."""
+        """The whole experiment, defaults included, as plain JSON values."""
         return self.model_dump(mode="json")
+
+    def decisive(self) -> dict[str, Any]:
+        """What decides the numbers: everything but the name and the remark."""
+        return self.model_dump(mode="json", exclude={"name", "about"})
 
     @property
     def digest(self) -> str:
         """Eight hexadecimal digits that change with anything that decides the numbers."""
-        decisive = {key: value for key, value in self.resolved().items() if key not in ("name", "about")}
-        return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:8]
+        return hashlib.sha256(json.dumps(self.decisive(), sort_keys=True).encode()).hexdigest()[:8]
 
 
 def load_experiment(path: Path, overrides: Sequence[str] = ()) -> Experiment:

@@ -127,7 +127,7 @@ class RunStore:
             return
         old = self.info()
         for what, before, now in (
-            ("experiment", old.experiment.resolved(), info.experiment.resolved()),
+            ("experiment", old.experiment.decisive(), info.experiment.decisive()),
             ("data set (checksum)", old.dataset_checksum, info.dataset_checksum),
             ("splits (checksum)", old.splits_checksum, info.splits_checksum),
         ):

@@ -7,6 +7,7 @@ costs no further sorting.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -149,5 +150,7 @@ def whole_graph(graph: Data, *, sparse: bool) -> GraphBatch:
     packed = PackedGraphs.pack([graph])
     x = packed.x
     if sparse and int(x.count_nonzero()) < SPARSE_DENSITY * x.numel():
-        x = x.to_sparse_csr()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+            x = x.to_sparse_csr()
     return GraphBatch(x, packed.edge_index, packed.edge_attr, None, 1, packed.y)

@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+from torch_geometric.nn import GCNConv, global_mean_pool
+
+from mshgnn.data import GraphDataset, Split, from_graphs
+from mshgnn.evaluation.rules import best_validation
+from mshgnn.training.curves import Curves
+from mshgnn.training.loop import EpochReport, make_optimiser, set_rate, train_fold
+from mshgnn.training.settings import TrainingSettings
+
+
+class SmallGCN(nn.Module):
+    """A model of two lines, so that the loop is tested and nothing else."""
+
+    def __init__(self, in_channels: int, out_channels: int, task: str = "graph") -> None:
+        super().__init__()
+        self.task = task
+        self.conv = GCNConv(in_channels, 16)
+        self.head = nn.Sequential(nn.ReLU(), nn.Dropout(0.2), nn.Linear(16, out_channels))
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None = None,
+        *,
+        edge_attr: Tensor | None = None,
+        batch_size: int | None = None,
+    ) -> Tensor:
+        h = self.conv(x, edge_index)
+        logits: Tensor = self.head(global_mean_pool(h, batch, batch_size) if self.task == "graph" else h)
+        return logits
+
+
+def make_dataset(graphs: int = 120, features: int = 8, seed: int = 0) -> GraphDataset:
+    """The class is the sign of the mean of the first feature."""
+    generator = torch.Generator().manual_seed(seed)
+    made = []
+    for index in range(graphs):
+        nodes = 3 + index % 4
+        x = torch.randn(nodes, features, generator=generator)
+        label = index % 2
+        x[:, 0] += 2.0 * label - 1.0
+        ring = torch.arange(nodes)
+        edge_index = torch.stack([ring, ring.roll(1)])
+        made.append(Data(x=x, edge_index=torch.cat([edge_index, edge_index.flip(0)], 1), y=torch.tensor([label])))
+    return from_graphs(made)
+
+
+def make_split(items: int, seed: int = 0) -> Split:
+    order = torch.randperm(items, generator=torch.Generator().manual_seed(seed))
+    train, validation = items * 6 // 10, items * 8 // 10
+    return Split(order[:train], order[train:validation], order[validation:])  # type: ignore[arg-type]
+
+
+def relabel(dataset: GraphDataset, chosen: Tensor, labels: Tensor) -> GraphDataset:
+    graphs = list(dataset.graphs)
+    for index, label in zip(chosen.tolist(), labels.tolist(), strict=True):
+        graphs[index] = graphs[index].clone()
+        graphs[index].y = torch.tensor([label])
+    return replace(dataset, graphs=graphs)
+
+
+def train(dataset: GraphDataset, split: Split, seed: int = 0, **settings: Any) -> Curves:
+    torch.manual_seed(seed)
+    model = SmallGCN(dataset.num_features, dataset.num_classes, dataset.task)
+    defaults: dict[str, Any] = {"epochs": 15, "learning_rate": 0.02, "batch_size": 16}
+    return train_fold(model, dataset, split, TrainingSettings.model_validate(defaults | settings), seed)
+
+
+def test_it_learns_and_measures_all_three_parts() -> None:
+    dataset = make_dataset()
+    curves = train(dataset, make_split(120))
+    assert curves.epochs == 15
+    assert curves.sizes == (72, 24, 24)
+    assert curves.train_metric[-1] > 0.9
+    assert curves.test_metric[-1] > 0.8
+    assert curves.train_loss[-1] < curves.train_loss[0]
+
+
+def test_the_metrics_are_those_of_the_model_in_evaluation_mode() -> None:
+    """The last epoch's numbers, computed again by hand, graph by graph, from the trained model."""
+    dataset, split = make_dataset(40), make_split(40)
+    torch.manual_seed(0)
+    model = SmallGCN(dataset.num_features, 2)
+    curves = train_fold(model, dataset, split, TrainingSettings(epochs=3), 0)
+    model.eval()
+    for part, metric, loss in zip(
+        split,
+        (curves.train_metric, curves.validation_metric, curves.test_metric),
+        (curves.train_loss, curves.validation_loss, curves.test_loss),
+        strict=True,
+    ):
+        right, total = [], []
+        for index in part.tolist():
+            graph = dataset.graphs[index]
+            batch = torch.zeros(graph.num_nodes, dtype=torch.long)
+            with torch.no_grad():
+                logits = model(graph.x, graph.edge_index, batch, batch_size=1)
+            right.append(bool(logits.argmax() == graph.y))
+            total.append(float(-logits.log_softmax(1)[0, int(graph.y)]))
+        assert metric[-1] == pytest.approx(np.mean(right))
+        assert loss[-1] == pytest.approx(np.mean(total), rel=1e-4)
+
+
+def test_the_same_seed_gives_the_same_bits_on_any_thread_count() -> None:
+    dataset, split = make_dataset(), make_split(120)
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        first = train(dataset, split)
+        torch.set_num_threads(1)
+        second = train(dataset, split)
+    finally:
+        torch.set_num_threads(before)
+    assert first == second
+    assert first != train(dataset, split, seed=1)
+
+
+def test_shuffled_test_labels_change_nothing_but_the_test_curves() -> None:
+    dataset, split = make_dataset(), make_split(120)
+    honest = train(dataset, split, schedule="plateau", patience=10)
+    labels = torch.cat([dataset.graphs[index].y for index in split.test.tolist()])
+    shuffled = train(relabel(dataset, split.test, 1 - labels), split, schedule="plateau", patience=10)
+    assert best_validation([honest]).epochs == best_validation([shuffled]).epochs
+    assert np.array_equal(honest.validation_loss, shuffled.validation_loss)
+    assert np.array_equal(honest.train_loss, shuffled.train_loss)
+    assert np.allclose(honest.test_metric, 1 - shuffled.test_metric)
+
+
+def test_shuffled_training_labels_leave_the_test_at_chance() -> None:
+    dataset = make_dataset(240, features=32)
+    means = []
+    for seed in range(5):
+        split = make_split(240, seed)
+        known = torch.cat([split.train, split.validation])
+        labels = torch.arange(len(known)) % 2
+        noise = relabel(dataset, known, labels[torch.randperm(len(known))])
+        means.append(best_validation([train(noise, split, seed)]).mean)
+    assert abs(np.mean(means) - 0.5) < 0.15
+    assert best_validation([train(dataset, make_split(240))]).mean > 0.8, "the same loop learns true labels"
+
+
+def test_a_node_task_uses_only_the_nodes_of_each_part() -> None:
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(200, 6, generator=generator)
+    y = (x[:, 0] > 0).long()
+    ring = torch.arange(200)
+    graph = Data(x=x, edge_index=torch.stack([ring, ring]), y=y)
+    dataset = from_graphs([graph], task="node", metric="roc_auc")
+    split = make_split(200)
+    curves = train(dataset, split, epochs=60, learning_rate=0.05)
+    assert curves.sizes == (120, 40, 40)
+    assert curves.test_metric[-1] > 0.95
+    flipped = y.clone()
+    flipped[split.test] = 1 - flipped[split.test]
+    other = from_graphs([Data(x=x, edge_index=graph.edge_index, y=flipped)], task="node", metric="roc_auc")
+    again = train(other, split, epochs=60, learning_rate=0.05)
+    assert np.array_equal(curves.validation_loss, again.validation_loss)
+    assert np.allclose(curves.test_metric, 1 - again.test_metric)
+
+
+def test_sparse_features_give_the_same_curves_as_dense_ones() -> None:
+    x = torch.zeros(100, 40)
+    x[torch.arange(100), torch.arange(100) % 40] = 1.0
+    ring = torch.arange(100)
+    graph = Data(x=x, edge_index=torch.stack([ring, ring.roll(1)]), y=ring % 2)
+    dataset = from_graphs([graph], task="node")
+
+    class Linear(nn.Linear):
+        def forward(self, input: Tensor, *_: object, **__: object) -> Tensor:
+            return super().forward(input)
+
+    found = []
+    for sparse in ("auto", "never"):
+        torch.manual_seed(0)
+        settings = TrainingSettings.model_validate({"epochs": 5, "sparse_features": sparse})
+        found.append(train_fold(Linear(40, 2), dataset, make_split(100), settings, 0))
+    assert np.allclose(found[0].train_loss, found[1].train_loss, atol=1e-6)
+
+
+def test_patience_stops_and_reports_come_every_epoch() -> None:
+    dataset, split = make_dataset(40), make_split(40)
+    reports: list[EpochReport] = []
+    settings = TrainingSettings(epochs=200, patience=3, learning_rate=0.05)
+    torch.manual_seed(0)
+    curves = train_fold(SmallGCN(8, 2), dataset, split, settings, 0, reports.append)
+    assert 4 <= curves.epochs < 200
+    assert [report.epoch for report in reports] == list(range(1, curves.epochs + 1))
+    best = best_validation([curves]).epochs[0]
+    assert curves.epochs == best + 3 + 1
+
+
+def test_a_loss_that_is_no_number_ends_the_fold() -> None:
+    curves = train(make_dataset(40), make_split(40), learning_rate=1e30)
+    assert curves.epochs < 15
+    assert not math.isfinite(curves.train_loss[-1])
+
+
+def test_training_parts_may_be_measured_less_often() -> None:
+    dataset, split = make_dataset(40), make_split(40)
+    often = train(dataset, split, epochs=7)
+    seldom = train(dataset, split, epochs=7, evaluate_train_every=3)
+    assert seldom.train_loss.tolist() == often.train_loss[[0, 0, 0, 3, 3, 3, 6]].tolist()
+    assert np.array_equal(seldom.test_loss, often.test_loss)
+
+
+def test_an_empty_validation_part_is_no_obstacle() -> None:
+    split = make_split(40)
+    bare = Split(split.train, split.validation[:0], split.test)  # type: ignore[arg-type]
+    assert train(make_dataset(40), bare, epochs=2).sizes == (24, 0, 8)
+
+
+@pytest.mark.parametrize(
+    ("settings", "rates"),
+    [
+        ({"epochs": 3}, [1.0, 1.0, 1.0]),
+        ({"epochs": 4, "schedule": "cosine"}, [1.0, (1 + math.sqrt(0.5)) / 2, 0.5, (1 - math.sqrt(0.5)) / 2]),
+        ({"epochs": 5, "warmup_epochs": 3}, [0.25, 0.5, 0.75, 1.0, 1.0]),
+        ({"epochs": 4, "warmup_epochs": 2, "schedule": "cosine"}, [1 / 3, 2 / 3, 1.0, 0.5]),
+    ],
+)
+def test_schedules(settings: dict[str, object], rates: list[float]) -> None:
+    checked = TrainingSettings.model_validate(settings | {"learning_rate": 1.0})
+    optimiser = make_optimiser(nn.Linear(1, 1), checked)
+    found = []
+    for epoch in range(checked.epochs):
+        set_rate(optimiser, checked, epoch)
+        found.append(optimiser.param_groups[0]["lr"])
+    assert found == pytest.approx(rates)
+
+
+@pytest.mark.parametrize("settings", [{"gradient_clip": 0.1}, {"optimiser": "adamw", "weight_decay": 0.1}])
+def test_every_knob_changes_the_result(settings: dict[str, Any]) -> None:
+    dataset, split = make_dataset(40), make_split(40)
+    assert train(dataset, split, epochs=3) != train(dataset, split, epochs=3, **settings)
+    assert train(dataset, split, epochs=3) != train(dataset, split, epochs=3, label_smoothing=0.2)
