@@ -122,6 +122,7 @@ def receiver_csr(edge_index: Tensor, num_senders: int, num_receivers: int) -> Re
         raise ValueError(f"edge_index must have shape [2, num_edges], got {list(edge_index.shape)}")
     if edge_index.dtype not in INDEX_DTYPES:
         raise ValueError(f"edge_index must be int32 or int64, got {edge_index.dtype}")
-    if torch.compiler.is_compiling() or torch.is_inference_mode_enabled():
+    # A tensor made in inference mode counts no versions, so the cache could not see it change.
+    if torch.compiler.is_compiling() or torch.is_inference_mode_enabled() or edge_index.is_inference():
         return ReceiverCSR(*_sort_by_receiver(edge_index, num_senders, num_receivers))
     return _cache.get(edge_index, (num_senders, num_receivers))
