@@ -9,6 +9,14 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
 from mshgnn.baselines import MODELS, build
+from mshgnn.data import Split, from_graphs
+from mshgnn.testing import (
+    assert_batch_consistent,
+    assert_permutation_equivariant,
+    assert_permutation_invariant,
+)
+from mshgnn.training.loop import train_fold
+from mshgnn.training.settings import TrainingSettings
 
 Task = Literal["graph", "node"]
 FEATURES, CLASSES = 5, 3
@@ -67,6 +75,19 @@ def test_odd_graphs_in_one_batch(name: str, task: Task) -> None:
 
 
 @every_model
+def test_renaming_nodes_changes_nothing(name: str) -> None:
+    batch = Batch.from_data_list(odd_graphs())
+    assert_permutation_invariant(make(name), batch.x, batch.edge_index, batch.batch)
+    assert_permutation_equivariant(make(name, "node"), batch.x, batch.edge_index)
+
+
+@every_model
+@both_tasks
+def test_a_batch_gives_what_its_graphs_give_one_by_one(name: str, task: Task) -> None:
+    assert_batch_consistent(make(name, task), odd_graphs())
+
+
+@every_model
 @both_tasks
 @pytest.mark.parametrize("training", [True, False])
 def test_one_node_and_nothing_at_all(name: str, task: Task, training: bool) -> None:
@@ -114,6 +135,19 @@ def test_twenty_small_graphs_are_learnt_by_heart(name: str) -> None:
         if accuracy > 0.95:
             return
     pytest.fail(f"{name} reached an accuracy of {accuracy:.2f} only")
+
+
+@every_model
+@both_tasks
+def test_two_epochs_under_the_runner(name: str, task: Task) -> None:
+    graphs = [*odd_graphs(), *odd_graphs()] if task == "graph" else [graph(ring(8), 8, 0)]
+    for position, data in enumerate(graphs):
+        data.y = torch.tensor([position % CLASSES]) if task == "graph" else torch.arange(8) % CLASSES
+    dataset = from_graphs(graphs, task=task, num_classes=CLASSES)
+    split = Split(torch.LongTensor([0, 1, 2, 3]), torch.LongTensor([4, 5]), torch.LongTensor([6, 7]))
+    curves = train_fold(make(name, task), dataset, split, TrainingSettings(epochs=2, batch_size=2), seed=0)
+    assert curves.epochs == 2
+    assert curves.sizes == (4, 2, 2)
 
 
 @every_model

@@ -56,9 +56,7 @@ def runs(draw: st.DrawFn) -> list[Curves]:
         ("whole_set_best", (0.55, 0.51), (1, 1)),
     ],
 )
-def test_each_rule_on_two_hand_made_folds(
-    rule: str, per_fold: tuple[float, ...], epochs: tuple[int, ...]
-) -> None:
+def test_each_rule_on_two_hand_made_folds(rule: str, per_fold: tuple[float, ...], epochs: tuple[int, ...]) -> None:
     result = RULES[rule](TWO_FOLDS)
     assert result.rule == rule
     assert result.per_fold == pytest.approx(per_fold)
@@ -110,9 +108,7 @@ def test_whole_set_best_equals_counting_correct_answers() -> None:
 
 
 @given(runs(), st.randoms(use_true_random=False))
-def test_no_leak_a_shuffled_test_curve_leaves_the_headline_epochs_untouched(
-    run: list[Curves], random: Random
-) -> None:
+def test_no_leak_a_shuffled_test_curve_leaves_the_headline_epochs_untouched(run: list[Curves], random: Random) -> None:
     shuffled = []
     for one in run:
         test = one.test_metric.tolist()

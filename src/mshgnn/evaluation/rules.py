@@ -71,7 +71,7 @@ def average_curve(folds: Sequence[Curves]) -> RuleResult:
     behind its end.
     """
     longest = max(fold.epochs for fold in _checked(folds))
-    curves = np.stack([_extended(fold.test_metric, longest) for fold in folds])
+    curves = np.stack([extended(fold.test_metric, longest) for fold in folds])
     epoch = int(curves.mean(axis=0).argmax())
     return _result("average_curve", curves[:, epoch], [epoch] * len(folds), selects_on_test=True)
 
@@ -133,8 +133,8 @@ def _checked(folds: Sequence[Curves]) -> Sequence[Curves]:
     return folds
 
 
-def _extended(curve: NDArray[np.float64], epochs: int) -> NDArray[np.float64]:
-    """The curve, its last value repeated until it has the given number of epochs."""
+def extended(curve: NDArray[np.float64], epochs: int) -> NDArray[np.float64]:
+    """The curve of a fold that stopped early, its last value repeated up to the given number of epochs."""
     return np.pad(curve, (0, epochs - len(curve)), mode="edge")
 
 

@@ -1,0 +1,1 @@
+"""What a reader sees: figures and tables made from records."""

@@ -1,0 +1,173 @@
+"""Figures as PNG files: learning curves, and t-SNE pictures of embeddings.
+
+Figures are drawn on their own Agg canvas: nothing is shown, no global state of matplotlib is touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike, NDArray
+from sklearn.manifold import TSNE
+from sklearn.preprocessing import StandardScaler
+
+from mshgnn.evaluation.rules import extended
+from mshgnn.training.curves import Curves
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
+INK, FAINT = "#333333", "#E3E3E3"
+DOTS_PER_INCH = 160
+MOST_POINTS = 1000
+
+
+def learning_curves(runs: Mapping[str, Sequence[Curves]], path: Path, *, title: str, metric: str = "accuracy") -> Path:
+    """Draw loss and metric by epoch, one colour a run: validation solid, training dashed.
+
+    A line is the mean over the run's folds (a fold that stopped early keeps its last value), the band of the
+    validation line one standard deviation either side.
+    """
+    if not runs or not all(runs.values()):
+        raise ValueError("learning curves need at least one run, and every run at least one fold")
+    if len(runs) > len(PALETTE):
+        raise ValueError(f"learning curves can tell {len(PALETTE)} runs apart, not {len(runs)}")
+    figure = Figure(figsize=(9.0, 3.9), layout="constrained")
+    for axes, kind, label in zip(figure.subplots(1, 2), ("loss", "metric"), ("loss", metric), strict=True):
+        for colour, folds in zip(PALETTE, runs.values(), strict=False):
+            _draw_mean(axes, folds, f"train_{kind}", colour, dashed=True)
+            _draw_mean(axes, folds, f"validation_{kind}", colour, dashed=False)
+        _dress(axes, label)
+        axes.set_xlabel("epoch", color=INK)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+        axes.margins(x=0.01)
+    handles = [Line2D([], [], color=colour, lw=2.2) for colour in PALETTE[: len(runs)]]
+    handles += [Line2D([], [], color=INK, lw=1.6), Line2D([], [], color=INK, lw=1.2, ls=(0, (4, 2)))]
+    _legend(figure, handles, [*runs, "validation", "training"])
+    figure.suptitle(title, x=0.01, ha="left", fontsize=12, color=INK)
+    return _save(figure, path)
+
+
+def tsne(
+    embeddings: Mapping[str, ArrayLike],
+    structures: Sequence[str],
+    modes: Sequence[int],
+    path: Path,
+    *,
+    title: str,
+    seed: int = 0,
+) -> Path:
+    """Draw t-SNE pictures of graph embeddings, one row a model: left coloured by structure, right by mode.
+
+    Columns of an embedding ``[N, D]`` are scaled to unit variance first. Of more than a thousand graphs a
+    random thousand is drawn, the same ones for every model.
+    """
+    arrays = {name: _checked_embedding(name, value, len(structures)) for name, value in embeddings.items()}
+    if not arrays:
+        raise ValueError("a t-SNE figure needs at least one embedding")
+    if len(modes) != len(structures):
+        raise ValueError(f"structures and modes must be as many, got {len(structures)} and {len(modes)}")
+    families = sorted(set(structures))
+    if len(families) > len(PALETTE):
+        raise ValueError(f"a t-SNE figure can tell {len(PALETTE)} structures apart, not {len(families)}")
+    numbers = sorted(set(modes))
+    # Modes are ordered by frequency, and so are the colours.
+    shades = colormaps["viridis"](np.linspace(0.0, 0.95, len(numbers))).tolist()
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(structures))[:MOST_POINTS])
+    by_structure = [PALETTE[families.index(structures[i])] for i in chosen]
+    by_mode = [shades[numbers.index(modes[i])] for i in chosen]
+
+    figure = Figure(figsize=(8.4, 3.7 * len(arrays) + 0.7), layout="constrained")
+    grid = figure.subplots(len(arrays), 2, squeeze=False)
+    for row, (name, array) in zip(grid, arrays.items(), strict=True):
+        points = _project(array[chosen], seed)
+        for axes, colours in zip(row, (by_structure, by_mode), strict=True):
+            axes.scatter(points[:, 0], points[:, 1], c=colours, s=9, alpha=0.8, linewidths=0)
+            axes.set(xticks=[], yticks=[])
+            axes.spines[:].set_color(FAINT)
+        row[0].set_ylabel(name, color=INK, fontsize=11)
+    grid[0][0].set_title("coloured by structure", loc="left", fontsize=10, color=INK)
+    grid[0][1].set_title("coloured by mode", loc="left", fontsize=10, color=INK)
+    _column_legend(grid[-1][0], families, PALETTE, columns=len(families))
+    _column_legend(grid[-1][1], [str(number) for number in numbers], shades, columns=10)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=12, color=INK)
+    return _save(figure, path)
+
+
+def _draw_mean(axes: Axes, folds: Sequence[Curves], name: str, colour: str, *, dashed: bool) -> None:
+    longest = max(fold.epochs for fold in folds)
+    curves = np.stack([extended(getattr(fold, name), longest) for fold in folds])
+    curves[~np.isfinite(curves)] = np.nan  # an infinite loss leaves a gap
+    epochs = np.arange(1, longest + 1)
+    mean, spread = curves.mean(axis=0), curves.std(axis=0)
+    style = {"lw": 1.0, "ls": (0, (4, 2)), "alpha": 0.85} if dashed else {"lw": 1.7}
+    # A single epoch would be an invisible line.
+    axes.plot(epochs, mean, color=colour, marker="o" if longest == 1 else None, ms=4, **style)
+    if not dashed and len(folds) > 1:
+        axes.fill_between(epochs, mean - spread, mean + spread, color=colour, alpha=0.14, lw=0)
+
+
+def _dress(axes: Axes, title: str) -> None:
+    axes.set_title(title, loc="left", fontsize=10, color=INK)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color("#999999")
+    axes.tick_params(colors=INK, labelsize=9)
+    axes.grid(axis="y", color=FAINT, lw=0.8)
+    axes.set_axisbelow(True)
+
+
+def _legend(figure: Figure, handles: Sequence[Line2D], labels: Sequence[str]) -> None:
+    figure.legend(handles, labels, loc="outside lower left", ncols=6, frameon=False, fontsize=9, labelcolor=INK)
+
+
+def _column_legend(axes: Axes, labels: Sequence[str], colours: Sequence[object], *, columns: int) -> None:
+    """A legend under a column of pictures."""
+    handles = [
+        Line2D([], [], ls="", marker="o", ms=6, color=colour)  # type: ignore[arg-type]
+        for colour in colours[: len(labels)]
+    ]
+    axes.legend(
+        handles,
+        labels,
+        loc="upper left",
+        bbox_to_anchor=(-0.02, -0.01),
+        ncols=columns,
+        frameon=False,
+        fontsize=9,
+        labelcolor=INK,
+        handletextpad=0.1,
+        columnspacing=0.5,
+        handlelength=1.2,
+    )
+
+
+def _checked_embedding(name: str, value: ArrayLike, rows: int) -> NDArray[np.float64]:
+    array = np.asarray(value, dtype=np.float64)
+    if array.ndim != 2 or len(array) != rows:
+        raise ValueError(f"the embedding of {name} must have shape [{rows}, D], not {list(array.shape)}")
+    if rows < 4:
+        raise ValueError(f"t-SNE needs at least 4 graphs, got {rows}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"the embedding of {name} holds values that are not finite")
+    return array
+
+
+def _project(array: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    scaled = StandardScaler().fit_transform(array)
+    perplexity = min(30.0, (len(array) - 1) / 3)
+    start = "pca" if array.shape[1] >= 2 and np.ptp(array) > 0 else "random"
+    points = TSNE(perplexity=perplexity, init=start, random_state=seed, n_jobs=1).fit_transform(scaled)
+    return np.asarray(points, dtype=np.float64)
+
+
+def _save(figure: Figure, path: Path) -> Path:
+    FigureCanvasAgg(figure)
+    figure.savefig(path, dpi=DOTS_PER_INCH, format="png", facecolor="white")
+    return path
