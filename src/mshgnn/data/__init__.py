@@ -1,7 +1,9 @@
 """Data sets by name, the structure-frequency task, splits, and a user's own graphs."""
 
 from mshgnn.data.dataset import DataError, GraphDataset, from_graphs
+from mshgnn.data.encodings import add_encoding
 from mshgnn.data.loading import load
+from mshgnn.data.own import load_own
 from mshgnn.data.splits import Split, Splits, load_splits
 from mshgnn.data.structure_frequency import StructureFrequencyDataset
 
@@ -11,7 +13,9 @@ __all__ = [
     "Split",
     "Splits",
     "StructureFrequencyDataset",
+    "add_encoding",
     "from_graphs",
     "load",
+    "load_own",
     "load_splits",
 ]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 from mshgnn.data.dataset import DataError, Metric
+from mshgnn.data.store import mirror
 
 Family = Literal["tu", "amazon", "coauthor", "heterophilous", "structure-frequency"]
 
@@ -19,6 +21,7 @@ class Figures:
     nodes: float
     edges: float
     classes: int | None = None
+    features: int | None = None
 
 
 @dataclass(frozen=True)
@@ -70,29 +73,29 @@ def _tu(
 
 
 _PAPER_SETS = (
-    _tu("MUTAG", Figures(188, 17.93, 19.79, 2), Figures(188, 17.93, 19.79, 2)),
-    _tu("PTC", Figures(344, 25.56, 25.96, 2), Figures(344, 25.56, 26.96, 2)),
-    _tu("PTC_MR", Figures(344, 14.29, 14.69, 2)),
-    _tu("PROTEINS", Figures(1113, 39.06, 72.82, 2), Figures(1113, 39.06, 72.82, 2)),
-    _tu("NCI1", Figures(4110, 29.87, 32.30, 2), Figures(4110, 29.68, 32.13, 2)),
-    _tu("IMDB-BINARY", Figures(1000, 19.77, 96.53, 2), Figures(1000, 19.77, 96.53, 2), ("IMDB-B",)),
-    _tu("IMDB-MULTI", Figures(1500, 13.00, 65.94, 3), Figures(1500, 13.00, 65.94, 3), ("IMDB-M",)),
+    _tu("MUTAG", Figures(188, 17.93, 19.79, 2, 7), Figures(188, 17.93, 19.79, 2)),
+    _tu("PTC", Figures(344, 25.56, 25.96, 2, 19), Figures(344, 25.56, 26.96, 2)),
+    _tu("PTC_MR", Figures(344, 14.29, 14.69, 2, 18)),
+    _tu("PROTEINS", Figures(1113, 39.06, 72.82, 2, 3), Figures(1113, 39.06, 72.82, 2)),
+    _tu("NCI1", Figures(4110, 29.87, 32.30, 2, 37), Figures(4110, 29.68, 32.13, 2)),
+    _tu("IMDB-BINARY", Figures(1000, 19.77, 96.53, 2, 136), Figures(1000, 19.77, 96.53, 2), ("IMDB-B",)),
+    _tu("IMDB-MULTI", Figures(1500, 13.00, 65.94, 3, 89), Figures(1500, 13.00, 65.94, 3), ("IMDB-M",)),
     _tu(
         "REDDIT-BINARY",
-        Figures(2000, 429.63, 497.75, 2),
+        Figures(2000, 429.63, 497.75, 2, 1),
         Figures(2000, 429.63, 497.75, 2),
         ("REDDIT-B", "RDT-B"),
         unlabelled="constant",
         degree_cap=127,
     ),
-    _tu("COLLAB", Figures(5000, 74.49, 2457.78, 3), Figures(5000, 74.49, 2457.78, 3)),
+    _tu("COLLAB", Figures(5000, 74.49, 2457.78, 3, 492), Figures(5000, 74.49, 2457.78, 3)),
     Entry(
         "AmazonPhoto",
         "amazon",
         "amazon_electronics_photo.npz",
         "photo",
         aliases=("AmzPhoto", "Photo"),
-        expected=Figures(7650, 7650, 119_081, 8),
+        expected=Figures(7650, 7650, 119_081, 8, 745),
         paper=Figures(7487, 7487, 119_043),
         paper_largest_component=True,
     ),
@@ -102,7 +105,7 @@ _PAPER_SETS = (
         "amazon_electronics_computers.npz",
         "computers",
         aliases=("AmzComputers", "Computers"),
-        expected=Figures(13_752, 13_752, 245_861, 10),
+        expected=Figures(13_752, 13_752, 245_861, 10, 767),
         paper=Figures(13_381, 13_381, 245_778),
         paper_largest_component=True,
     ),
@@ -112,7 +115,7 @@ _PAPER_SETS = (
         "ms_academic_phy.npz",
         "physics",
         aliases=("CoauthorPhy", "Physics"),
-        expected=Figures(34_493, 34_493, 247_962, 5),
+        expected=Figures(34_493, 34_493, 247_962, 5, 8415),
         paper=Figures(34_493, 34_493, 247_962),
     ),
     Entry(
@@ -121,7 +124,7 @@ _PAPER_SETS = (
         "minesweeper.npz",
         "minesweeper",
         metric="roc_auc",
-        expected=Figures(10_000, 10_000, 39_402, 2),
+        expected=Figures(10_000, 10_000, 39_402, 2, 7),
         paper=Figures(10_000, 10_000, 39_402),
     ),
 )
@@ -134,21 +137,107 @@ _OTHER_SETS = (
     Entry("Questions", "heterophilous", "questions.npz", "questions", metric="roc_auc"),
 )
 
-STRUCTURE_FREQUENCY_VARIANTS = ("fixed", "varied", "wellposed")
 _GENERATED_SETS = tuple(
-    Entry(f"structure-frequency-{variant}", "structure-frequency", "", variant)
-    for variant in STRUCTURE_FREQUENCY_VARIANTS
+    Entry(f"structure-frequency-{variant}", "structure-frequency", "", variant, expected=expected)
+    for variant, expected in (
+        ("fixed", Figures(3000, 30.0, 29.67, 30, 1)),
+        ("varied", Figures(3000, 30.11, 29.77, 30, 1)),
+        ("wellposed", Figures(3000, 30.12, 29.79, 30, 1)),
+    )
 )
 
 # Classification sets of the TU collection that are not in the paper. They load by the same door.
-_TU_COLLECTION = """
-    AIDS BZR BZR_MD COX2 COX2_MD DHFR DHFR_MD ER_MD FRANKENSTEIN MCF-7 MCF-7H MOLT-4 MOLT-4H Mutagenicity NCI109
-    NCI-H23 NCI-H23H OVCAR-8 OVCAR-8H P388 P388H PC-3 PC-3H PTC_FM PTC_FR PTC_MM SF-295 SF-295H SN12C SN12CH
-    SW-620 SW-620H UACC257 UACC257H Yeast YeastH DD ENZYMES KKI OHSU Peking_1 PROTEINS_full COIL-DEL COIL-RAG
-    Cuneiform Fingerprint FIRSTMM_DB Letter-high Letter-low Letter-med MSRC_9 MSRC_21 MSRC_21C DBLP_v1
-    deezer_ego_nets github_stargazers REDDIT-MULTI-5K REDDIT-MULTI-12K reddit_threads twitch_egos
-    TWITTER-Real-Graph-Partial COLORS-3 SYNTHETIC SYNTHETICnew Synthie TRIANGLES
-""".split()
+_TU_COLLECTION = (
+    "AIDS",
+    "BZR",
+    "BZR_MD",
+    "COX2",
+    "COX2_MD",
+    "DHFR",
+    "DHFR_MD",
+    "ER_MD",
+    "FRANKENSTEIN",
+    "MCF-7",
+    "MCF-7H",
+    "MOLT-4",
+    "MOLT-4H",
+    "Mutagenicity",
+    "NCI109",
+    "NCI-H23",
+    "NCI-H23H",
+    "OVCAR-8",
+    "OVCAR-8H",
+    "P388",
+    "P388H",
+    "PC-3",
+    "PC-3H",
+    "PTC_FM",
+    "PTC_FR",
+    "PTC_MM",
+    "SF-295",
+    "SF-295H",
+    "SN12C",
+    "SN12CH",
+    "SW-620",
+    "SW-620H",
+    "UACC257",
+    "UACC257H",
+    "Yeast",
+    "YeastH",
+    "DD",
+    "ENZYMES",
+    "KKI",
+    "OHSU",
+    "Peking_1",
+    "PROTEINS_full",
+    "COIL-DEL",
+    "COIL-RAG",
+    "Cuneiform",
+    "Fingerprint",
+    "FIRSTMM_DB",
+    "Letter-high",
+    "Letter-low",
+    "Letter-med",
+    "MSRC_9",
+    "MSRC_21",
+    "MSRC_21C",
+    "DBLP_v1",
+    "deezer_ego_nets",
+    "github_stargazers",
+    "REDDIT-MULTI-5K",
+    "REDDIT-MULTI-12K",
+    "reddit_threads",
+    "twitch_egos",
+    "TWITTER-Real-Graph-Partial",
+    "COLORS-3",
+    "SYNTHETIC",
+    "SYNTHETICnew",
+    "Synthie",
+    "TRIANGLES",
+    *(
+        f"{source}_ct{number}"
+        for source in ("dblp", "facebook", "highschool", "infectious", "mit", "tumblr")
+        for number in (1, 2)
+    ),
+    *(
+        f"Tox21_{assay}_{part}"
+        for assay in (
+            "AhR",
+            "AR",
+            "AR-LBD",
+            "ARE",
+            "aromatase",
+            "ATAD5",
+            "ER",
+            "ER-LBD",
+            "HSE",
+            "MMP",
+            "p53",
+            "PPAR-gamma",
+        )
+        for part in ("training", "testing", "evaluation")
+    ),
+)
 
 CATALOGUE: dict[str, Entry] = {
     entry.name: entry
@@ -171,10 +260,16 @@ _BY_FOLDED_NAME = {_folded(name): entry for entry in CATALOGUE.values() for name
 
 
 def find(name: str) -> Entry:
-    """The entry of a name or alias, in any case; an unknown name is refused with the nearest ones."""
+    """The entry of a name or alias, in any case; an unknown name is refused with the nearest ones.
+
+    A TU zip that only lies in the mirror is found by its exact name.
+    """
     entry = _BY_FOLDED_NAME.get(_folded(name))
-    if entry is None:
-        near = difflib.get_close_matches(_folded(name), _BY_FOLDED_NAME, n=3, cutoff=0.5)
-        hint = ", ".join(dict.fromkeys(_BY_FOLDED_NAME[key].name for key in near)) or ", ".join(PAPER_SETS)
-        raise DataError(f"unknown data set {name!r}; nearest: {hint}")
-    return entry
+    if entry is not None:
+        return entry
+    folder = mirror()
+    if folder is not None and re.fullmatch(r"\w[\w.-]*", name) and (folder / f"{name}.zip").is_file():
+        return _tu(name)
+    near = difflib.get_close_matches(_folded(name), _BY_FOLDED_NAME, n=3, cutoff=0.5)
+    hint = ", ".join(dict.fromkeys(_BY_FOLDED_NAME[key].name for key in near)) or ", ".join(PAPER_SETS)
+    raise DataError(f"unknown data set {name!r}; nearest: {hint}")

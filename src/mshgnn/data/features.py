@@ -28,4 +28,5 @@ def set_degree(graphs: Sequence[Data], cap: int) -> None:
 
 
 def _degrees(graph: Data) -> Tensor:
-    return degree(graph.edge_index[1], int(graph.num_nodes), dtype=torch.long)
+    degrees: Tensor = degree(graph.edge_index[1], int(graph.num_nodes), dtype=torch.long)
+    return degrees

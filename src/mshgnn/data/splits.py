@@ -92,6 +92,11 @@ def check_splits(dataset: GraphDataset, folds: Sequence[Split], source: str) -> 
             raise DataError(f"{label}: fold {number}: {int(counts.argmin())} is in no part")
 
 
+def own_folds(dataset: GraphDataset) -> int:
+    """Folds of the package's own splits: 10 (80/10/10) for graphs, 5 (60/20/20) for nodes and the joint task."""
+    return 5 if dataset.task == "node" or dataset.name.startswith("structure-frequency") else 10
+
+
 def fold_assignment(labels: Tensor, num_folds: int, seed: int = OWN_SEED) -> str:
     """One digit an item, its test fold: each class is shuffled and dealt out, so folds are stratified."""
     if not 3 <= num_folds <= 10:
@@ -171,13 +176,13 @@ def _inside(dataset: GraphDataset) -> list[Split]:
 
 
 def _own(dataset: GraphDataset) -> list[Split]:
-    default_folds = 10 if dataset.task == "graph" else 5
     path = resources.files("mshgnn.data") / "split_files" / f"{dataset.name}.json"
     if dataset.name in CATALOGUE and path.is_file():
         content = json.loads(path.read_text(encoding="utf-8"))
         assignment, num_folds = content["assignment"], content["folds"]
     else:
-        assignment, num_folds = fold_assignment(dataset.labels(), default_folds), default_folds
+        num_folds = own_folds(dataset)
+        assignment = fold_assignment(dataset.labels(), num_folds)
     digits = torch.tensor([int(digit) for digit in assignment])
     folds = []
     for number in range(num_folds):

@@ -70,6 +70,8 @@ class StructureFrequencyDataset:
     def variant(cls, name: str, *, graphs_per_class: int = 100, seed: int = 0) -> StructureFrequencyDataset:
         """The named variants: ``fixed`` (n = 30), ``varied`` (n in 20..40), ``wellposed`` (random basis)."""
         full_name = f"structure-frequency-{name}"
+        if graphs_per_class != 100:  # another size is another data set: it has other splits
+            full_name += f"-{graphs_per_class}-per-class"
         if name == "fixed":
             return cls(30, graphs_per_class, seed=seed, name=full_name)
         if name == "varied":
@@ -114,9 +116,10 @@ class StructureFrequencyDataset:
         if self.random_sign:
             signals = signals * (2.0 * random.integers(0, 2, size=(count, 1)) - 1.0)
         x = torch.from_numpy(signals.astype(np.float32)).unsqueeze(-1)
-        edges = [torch.from_numpy(np.stack(np.nonzero(matrix))) for matrix in adjacency]
+        different = adjacency if family == "perturbed" else adjacency[:1]
+        edges = [torch.from_numpy(np.stack(np.nonzero(matrix))) for matrix in different]
         y = torch.from_numpy(targets)
-        return [Data(x=x[i], edge_index=edges[i], y=y[i : i + 1]) for i in range(count)]
+        return [Data(x=x[i], edge_index=edges[i % len(edges)], y=y[i : i + 1]) for i in range(count)]
 
 
 def ring(n: int) -> Floats:
@@ -133,13 +136,14 @@ def chain(n: int) -> Floats:
 
 def laplacian(adjacency: Floats) -> Floats:
     """``L = D - A`` of a batch of graphs, ``[batch, n, n]``."""
-    return np.eye(adjacency.shape[-1]) * adjacency.sum(axis=-1, keepdims=True) - adjacency
+    degrees: Floats = np.eye(adjacency.shape[-1]) * adjacency.sum(axis=-1, keepdims=True)
+    return degrees - adjacency
 
 
 def rewired_rings(random: np.random.Generator, n: int, count: int, rewired: int) -> Floats:
     """``count`` connected rings of which ``rewired`` edges got a new end, ``[count, n, n]``.
 
-    An edge ``(i, i + 1)`` keeps ``i`` and gets a random new end, neither ``i`` nor a neighbour of ``i`` nor the old end.
+    An edge ``(i, i + 1)`` keeps ``i`` and gets a random new end that is not ``i`` and no neighbour of ``i``.
     Rings that fall apart are drawn again.
     """
     done = np.empty((0, n, n))
@@ -169,7 +173,8 @@ def _connected(adjacency: Floats) -> npt.NDArray[np.bool_]:
     reached = adjacency + np.eye(adjacency.shape[-1])
     for _ in range(int(adjacency.shape[-1]).bit_length()):
         reached = (reached @ reached > 0).astype(np.float64)
-    return (reached[:, 0] > 0).all(axis=1)
+    everywhere: npt.NDArray[np.bool_] = np.all(reached[:, 0] > 0, axis=1)
+    return everywhere
 
 
 def _random_in_eigenspace(random: np.random.Generator, values: Floats, vectors: Floats, mode: int) -> Floats:
@@ -181,8 +186,8 @@ def _random_in_eigenspace(random: np.random.Generator, values: Floats, vectors: 
     if space.shape[1] == 1:
         return space[:, 0]
     while True:
-        point = 2.0 * random.random(space.shape[1]) - 1.0
-        square = float((point * point).sum())
+        point = np.multiply(2.0, random.random(space.shape[1])) - 1.0
+        square = float(np.sum(point * point))
         if 1e-4 < square <= 1.0:
             break
     signal: Floats = (space * (point / np.sqrt(square))).sum(axis=1)

@@ -17,8 +17,8 @@ from torch_geometric.data import Data
 from torch_geometric.utils import coalesce, cumsum, one_hot, remove_self_loops
 
 from mshgnn.data.dataset import DataError
+from mshgnn.data.text import MAX_LINE_BYTES
 
-MAX_LINE_BYTES = 1_000_000
 MAX_LABELS = 10_000
 
 
@@ -61,13 +61,15 @@ def read_tu_folder(folder: Path, name: str) -> TUTables:
     edge_attr = (
         torch.cat([edge_attributes, edge_labels], dim=1) if edge_attributes.numel() + edge_labels.numel() else None
     )
+    loops = edge_index[0] == edge_index[1]
+    sizes["num_self_loops"] = len(np.unique(edge_index[0, loops].numpy()))
     edge_index, edge_attr = remove_self_loops(edge_index, edge_attr)
     edge_index, edge_attr = coalesce(edge_index, edge_attr, num_nodes)
     node_counts = torch.bincount(graph_of, minlength=num_graphs)
     node_slice = cumsum(node_counts)
     edge_slice = cumsum(torch.bincount(graph_of[edge_index[0]], minlength=num_graphs))
-    _, targets = torch.from_numpy(label_rows[:, 0]).unique(sorted=True, return_inverse=True)
-    data = Data(edge_index=edge_index - node_slice[graph_of[edge_index[0]]], y=targets)
+    _, classes = np.unique(label_rows[:, 0], return_inverse=True)
+    data = Data(edge_index=edge_index - node_slice[graph_of[edge_index[0]]], y=torch.from_numpy(classes))
     slices = {"edge_index": edge_slice, "y": torch.arange(num_graphs + 1)}
     if sizes["num_node_attributes"] + sizes["num_node_labels"]:
         data.x = torch.cat([node_attributes, node_labels], dim=1)

@@ -62,7 +62,7 @@ def _unexpected(entry: Entry, dataset: InMemoryDataset) -> str | None:
 def _source(entry: Entry) -> str:
     """Where the file of an entry is looked for."""
     given = mirror()
-    return str(given / entry.file) if given else f"{_CLASSES[entry.family].url.rstrip('/')}/{entry.file}"
+    return str(given / entry.file) if given else f"{_URLS[entry.family].rstrip('/')}/{entry.file}"
 
 
 def _download(entry: Entry, url: str, folder: str) -> Path:
@@ -124,9 +124,16 @@ class _Heterophilous(_Npz, HeterophilousGraphDataset):
 
 _CLASSES = {"tu": _TU, "amazon": _Amazon, "coauthor": _Coauthor, "heterophilous": _Heterophilous}
 
+_URLS: dict[str, str] = {
+    "tu": TUDataset.url,
+    "amazon": Amazon.url,
+    "coauthor": Coauthor.url,
+    "heterophilous": HeterophilousGraphDataset.url,
+}
+
 
 def _open(entry: Entry, root: Path, *, attributes: bool) -> InMemoryDataset:
     given = mirror()
     make: Callable[..., InMemoryDataset] = _CLASSES[entry.family]
-    url = given.as_uri() if given else _CLASSES[entry.family].url
+    url = given.as_uri() if given else _URLS[entry.family]
     return make(entry, root, url, attributes) if entry.family == "tu" else make(entry, root, url)

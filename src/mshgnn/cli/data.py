@@ -1,0 +1,129 @@
+"""``mshgnn data``: what data sets there are, whether they are as published, and their pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+data_app = typer.Typer(help="Data sets: list, check, prepare, draw.", no_args_is_help=True)
+
+
+@data_app.command("list")
+def list_sets(
+    everything: Annotated[bool, typer.Option("--all", help="Also the sets that are not in the paper.")] = False,
+) -> None:
+    """Show the data sets with their sizes and whether they are prepared.
+
+    Example: mshgnn data list
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from mshgnn.data.catalogue import CATALOGUE
+    from mshgnn.data.store import data_root
+
+    table = Table("name", "task", *("graphs", "nodes", "edges", "features", "classes"), "metric", "prepared")
+    for column in table.columns[2:7]:
+        column.justify = "right"
+    root, others = data_root(), []
+    for entry in CATALOGUE.values():
+        figures = entry.expected
+        if figures is None:
+            others.append(entry)
+            continue
+        graphs = figures.items if entry.task == "graph" else 1
+        generated = entry.family == "structure-frequency"
+        state = "generated" if generated else "yes" if (root / entry.name).exists() else "no"
+        table.add_row(
+            entry.name,
+            entry.task,
+            f"{graphs:,}",
+            *(_number(value) for value in (figures.nodes, figures.edges, figures.features, figures.classes)),
+            entry.metric,
+            state,
+        )
+    if everything:
+        for entry in others:
+            state = "yes" if (root / entry.name).exists() else "no"
+            table.add_row(entry.name, entry.task, *["?"] * 5, entry.metric, state)
+    console = Console(width=None if Console().is_terminal else 120)
+    console.print(table)
+    print("Graph tasks: nodes and edges are averages over graphs. Edges are undirected.")
+    if not everything:
+        print(f"{len(others)} more sets load by name: mshgnn data list --all")
+    print(f"Prepared data is kept in {root}")
+
+
+@data_app.command()
+def info(name: Annotated[str, typer.Argument(help="A name of 'mshgnn data list', in any case.")]) -> None:
+    """Check a data set on disk against what is expected of its files and what the paper's table states.
+
+    Example: mshgnn data info NCI1
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from mshgnn.data import load, load_splits
+    from mshgnn.data.catalogue import find
+    from mshgnn.data.figures import compare, self_loops_in_files
+
+    entry, dataset = find(name), load(name)
+    table = Table("", "on disk", "expected", "paper", "", title=entry.name, title_justify="left")
+    rows = compare(dataset)
+    for row in rows:
+        table.add_row(row.figure, *(_number(value) for value in row[1:]), row.remark)
+    Console(width=None if Console().is_terminal else 100).print(table)
+    splits = load_splits(dataset)
+    parts = " / ".join(f"{len(part):,}" for part in splits.folds[0])
+    print(f"task: {dataset.task}, metric: {dataset.metric}, edge features: {dataset.edge_dim}")
+    loops = self_loops_in_files(entry)
+    if loops:
+        print(f"self-loops: {loops:,} in the files, counted above as edges, left out when loaded (as PyG does)")
+    print(f"splits: {splits.source}, {len(splits.folds)} fold(s), first: {parts} (train / validation / test)")
+    print(f"checksum: {dataset.checksum}")
+    if any(row.expected is not None and row.expected != row.on_disk for row in rows):
+        raise typer.Exit(1)
+
+
+@data_app.command()
+def fetch(names: Annotated[list[str], typer.Argument(help="Names, or 'all' for the thirteen of the paper.")]) -> None:
+    """Download (or take from MSHGNN_MIRROR) and prepare data sets, so that later runs need no network.
+
+    Example: mshgnn data fetch MUTAG IMDB-BINARY
+    """
+    from mshgnn.data import load
+    from mshgnn.data.catalogue import PAPER_SETS, find
+
+    wanted = [
+        entry for name in names for entry in (map(find, PAPER_SETS) if name.casefold() == "all" else [find(name)])
+    ]  # every name is checked before the first download
+    for entry in wanted:
+        dataset = load(entry.name)
+        count = f"{dataset.num_items:,} {'graphs' if dataset.task == 'graph' else 'nodes'}"
+        print(f"{entry.name}: {count}, checksum {dataset.checksum[:16]}")
+
+
+@data_app.command()
+def plot(
+    name: Annotated[str, typer.Argument(help="structure-frequency[-fixed|-varied|-wellposed], or a set of graphs.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Picture file: .png, .svg or .pdf.")] = None,
+) -> None:
+    """Draw one graph of each class.
+
+    Example: mshgnn data plot structure-frequency -o classes.png
+    """
+    from mshgnn.data import load
+    from mshgnn.data.plots import plot_classes
+
+    dataset = load("structure-frequency-fixed" if name.casefold() == "structure-frequency" else name)
+    path = output or Path(f"{dataset.name}.png")
+    plot_classes(dataset, path)
+    print(f"wrote {path}")
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"

@@ -1,0 +1,181 @@
+"""Reader of ``.jsonl``: one graph a line.
+
+    {"edges": [[0, 1], [1, 2]], "node_labels": ["C", "C", "O"], "target": 1}
+
+``edges`` are undirected, nodes count from 0. Nodes are described by ``node_features`` (a row of numbers each) or
+``node_labels`` (numbers or words, one-hot), or only counted by ``num_nodes`` (degrees become the features).
+``edge_features`` (a row of numbers for each edge) is optional. ``target`` is a class: a whole number or a word.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+import torch
+from torch_geometric.data import Data
+from torch_geometric.utils import coalesce, one_hot
+
+from mshgnn.data.dataset import DataError, GraphDataset, from_graphs
+from mshgnn.data.features import set_degree
+from mshgnn.data.text import ClassName, class_name, class_numbers, text_lines
+
+NODE_KEYS = ("node_features", "node_labels", "num_nodes")
+KEYS = {"edges", "edge_features", "target", *NODE_KEYS}
+MAX_NODES = 10_000_000
+DEGREE_CAP = 511
+
+
+class _Row(NamedTuple):
+    """One line, checked."""
+
+    num_nodes: int
+    edges: list[list[int]]
+    node_features: list[list[float]] | None
+    node_labels: list[ClassName] | None
+    edge_features: list[list[float]] | None
+    target: ClassName
+
+
+def read_jsonl(path: Path, name: str | None = None) -> GraphDataset:
+    """Read a file of graphs; the first bad row is refused with its line number."""
+    rows: list[_Row] = []
+    first: _Row | None = None
+    for number, line in text_lines(path):
+        try:
+            row = _row(line)
+            first = first or row
+            _check_like_first(row, first)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{path}: line {number}: {error}") from error
+        rows.append(row)
+    if not rows:
+        raise DataError(f"{path}: there are no graphs")
+    return from_graphs(_graphs(rows), name=name or path.stem)
+
+
+def _row(line: str) -> _Row:
+    content = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
+    if not isinstance(content, dict):
+        raise ValueError("a graph must be a JSON object {...}")
+    unknown = sorted(content.keys() - KEYS)
+    if unknown:
+        raise ValueError(f"unknown key {unknown[0][:40]!r}; known are {', '.join(sorted(KEYS))}")
+    given = [key for key in NODE_KEYS if key in content]
+    if len(given) != 1:
+        raise ValueError(f"exactly one of {', '.join(NODE_KEYS)} must be given, found {len(given)}")
+    if "target" not in content:
+        raise ValueError("missing target")
+    if "edges" not in content:
+        raise ValueError("missing edges (a graph without any has [])")
+    features = _matrix(content["node_features"], "node_features") if given == ["node_features"] else None
+    labels = _labels(content["node_labels"]) if given == ["node_labels"] else None
+    num_nodes = len(features or labels or []) or _node_count(content.get("num_nodes", 0))
+    edges = _edges(content["edges"], num_nodes)
+    edge_features = None
+    if "edge_features" in content:
+        edge_features = _matrix(content["edge_features"], "edge_features") if edges else []
+        if len(edge_features) != len(edges):
+            raise ValueError(f"{len(edge_features)} edge_features for {len(edges)} edges")
+        if len({tuple(sorted(edge)) for edge in edges}) != len(edges):
+            raise ValueError("with edge_features every edge must be listed once")
+    return _Row(num_nodes, edges, features, labels, edge_features, class_name(content["target"]))
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not a number")
+
+
+def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    content = dict(pairs)
+    if len(content) != len(pairs):
+        raise ValueError("a key is there twice")
+    return content
+
+
+def _node_count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_NODES:
+        raise ValueError(f"a graph must have 1..{MAX_NODES:,} nodes, found {str(value)[:40]}")
+    return value
+
+
+def _matrix(value: object, key: str) -> list[list[float]]:
+    """Rows of finite numbers, all of one length."""
+    if not isinstance(value, list) or not value:
+        raise ValueError(f"{key} must be a list of rows")
+    for index, row in enumerate(value):
+        if not isinstance(row, list) or not row:
+            raise ValueError(f"{key}: row {index} must be a list of numbers")
+        if len(row) != len(value[0]):
+            raise ValueError(f"{key}: row {index} has {len(row)} numbers, row 0 has {len(value[0])}")
+        for entry in row:
+            if isinstance(entry, bool) or not isinstance(entry, int | float):
+                raise ValueError(f"{key}: row {index} holds {str(entry)[:40]!r}, not a number")
+            if not -3.4e38 < entry < 3.4e38:  # also refuses NaN; an integer may be too long for math.isfinite
+                raise ValueError(f"{key}: row {index} holds a number too large, or NaN")
+    return value
+
+
+def _labels(value: object) -> list[ClassName]:
+    if not isinstance(value, list) or not value:
+        raise ValueError("node_labels must be a list of numbers or words")
+    for index, label in enumerate(value):
+        if isinstance(label, bool) or not isinstance(label, int | str):
+            raise ValueError(f"node_labels: node {index} has {str(label)[:40]}, not a whole number or a word")
+    return value
+
+
+def _edges(value: object, num_nodes: int) -> list[list[int]]:
+    if not isinstance(value, list):
+        raise ValueError("edges must be a list of pairs")
+    for index, edge in enumerate(value):
+        if not isinstance(edge, list) or len(edge) != 2 or any(type(end) is not int for end in edge):
+            raise ValueError(f"edge {index} must be a pair of node numbers, not {str(edge)[:40]}")
+        unknown = [end for end in edge if not 0 <= end < num_nodes]
+        if unknown:
+            raise ValueError(f"edge {index} names unknown node {str(unknown[0])[:20]} (nodes are 0..{num_nodes - 1})")
+        if edge[0] == edge[1]:
+            raise ValueError(f"edge {index} joins node {edge[0]} to itself")
+    return value
+
+
+def _check_like_first(row: _Row, first: _Row) -> None:
+    """All graphs must be described alike: same keys, same widths."""
+    for key in ("node_features", "node_labels", "edge_features"):
+        values, first_values = getattr(row, key), getattr(first, key)
+        if (values is None) != (first_values is None):
+            raise ValueError(f"{key} must be given for all graphs or for none")
+    if row.node_features and first.node_features and len(row.node_features[0]) != len(first.node_features[0]):
+        raise ValueError(
+            f"node_features have {len(row.node_features[0])} columns, the first graph has {len(first.node_features[0])}"
+        )
+
+
+def _graphs(rows: list[_Row]) -> list[Data]:
+    targets = class_numbers([row.target for row in rows])
+    labels = class_numbers([label for row in rows for label in row.node_labels or []])
+    label_width = max(labels, default=-1) + 1
+    edge_dim = max((len(row.edge_features[0]) for row in rows if row.edge_features), default=0)
+    graphs, start = [], 0
+    for row, target in zip(rows, targets, strict=True):
+        listed = torch.tensor(row.edges, dtype=torch.long).reshape(-1, 2).t()
+        both = torch.cat([listed, listed.flip(0)], dim=1)
+        attributes = None
+        if edge_dim:
+            given = torch.tensor(row.edge_features, dtype=torch.float32).reshape(-1, edge_dim)
+            attributes = torch.cat([given, given])
+        edge_index, attributes = coalesce(both, attributes, row.num_nodes)
+        graph = Data(edge_index=edge_index, y=torch.tensor([target]), num_nodes=row.num_nodes)
+        if attributes is not None:
+            graph.edge_attr = attributes
+        if row.node_features is not None:
+            graph.x = torch.tensor(row.node_features, dtype=torch.float32)
+        elif row.node_labels is not None:
+            codes = torch.tensor(labels[start : start + row.num_nodes])
+            graph.x = one_hot(codes, num_classes=label_width)
+            start += row.num_nodes
+        graphs.append(graph)
+    if rows[0].node_features is None and rows[0].node_labels is None:
+        set_degree(graphs, DEGREE_CAP)
+    return graphs

@@ -1,0 +1,58 @@
+"""A user's own graphs from files, by one door."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from torch_geometric.data import Data
+
+from mshgnn.data.dataset import DataError, GraphDataset, from_graphs
+from mshgnn.data.features import set_degree
+from mshgnn.data.jsonl import DEGREE_CAP, read_jsonl
+from mshgnn.data.smiles import read_smiles_csv
+from mshgnn.data.tu_text import TUTables, read_tu_folder
+
+
+def load_own(path: str | Path, *, smiles: str = "smiles", target: str = "target") -> GraphDataset:
+    """Read a folder in TU text form, a ``.jsonl`` of graphs or a ``.csv`` of SMILES.
+
+    Every row is checked; the first bad one is refused with its file and line. ``smiles`` and ``target`` name the
+    columns of a CSV.
+    """
+    path = Path(path)
+    if path.is_dir():
+        return read_tu_graphs(path)
+    if path.suffix == ".jsonl":
+        return read_jsonl(path)
+    if path.suffix == ".csv":
+        return read_smiles_csv(path, smiles=smiles, target=target)
+    if not path.exists():
+        raise DataError(f"{path}: file not found")
+    raise DataError(f"{path}: expected a folder in TU text form, a .jsonl or a .csv of SMILES")
+
+
+def read_tu_graphs(folder: Path) -> GraphDataset:
+    """Read ``NAME_A.txt`` and its companions; attributes and one-hot labels are both used, degrees if neither."""
+    names = sorted(path.name.removesuffix("_A.txt") for path in folder.glob("*_A.txt"))
+    if len(names) != 1:
+        found = f"found {', '.join(names)}" if names else "found none"
+        raise DataError(f"{folder}: expected one NAME_A.txt, {found}")
+    graphs = _separate(read_tu_folder(folder, names[0]))
+    if "x" not in graphs[0]:
+        set_degree(graphs, DEGREE_CAP)
+    return from_graphs(graphs, name=names[0])
+
+
+def _separate(tables: TUTables) -> list[Data]:
+    """The single graphs of the one big graph."""
+    data, slices, _ = tables
+    graphs = []
+    for index in range(len(data.y)):
+        graph = Data()
+        for key, bounds in slices.items():
+            start, length = int(bounds[index]), int(bounds[index + 1] - bounds[index])
+            graph[key] = data[key].narrow(1 if key == "edge_index" else 0, start, length)
+        if "x" not in graph:
+            graph.num_nodes = data._num_nodes[index]
+        graphs.append(graph)
+    return graphs
