@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+import copy
+import itertools
+import pickle
+import random
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from torch import Tensor
+from torch_geometric import EdgeIndex
+from torch_geometric.nn import MessagePassing
+from transcription import transcribed
+
+from mshgnn.nn import MSHConv
+from mshgnn.testing import assert_gradients, assert_permutation_equivariant
+
+# Node 4 is isolated, 3 -> 0 comes twice, 2 -> 2 is a loop, nothing is symmetric or sorted.
+EDGES = torch.tensor([[3, 1, 2, 3, 0, 2, 5, 0], [0, 2, 0, 0, 3, 2, 2, 5]])
+
+
+class Case(NamedTuple):
+    aggr: str
+    phase: bool
+    normalize: bool
+    phase_scale: float | None
+    root_weight: bool
+    edge_dim: int | None
+    frequencies: tuple[float, ...] | str
+    bipartite: bool
+    gate: str | None
+    through_messages: bool
+
+
+ALL_CASES = [
+    Case(*options)
+    for options in itertools.product(
+        ("sum", "mean", "sqrt_degree"),
+        (True, False),
+        (True, False),
+        (0.3, None),
+        (True, False),
+        (None, 2),
+        ((1.0, 2.0, 4.0), (0.3, 1.7), "linear", "single", "none", "learned"),
+        (False, True),
+        (None, "sigmoid", "softmax"),
+        (False, True),
+    )
+]
+CASES = random.Random(0).sample(ALL_CASES, 120)
+
+
+def build(case: Case) -> tuple[MSHConv, Tensor | tuple[Tensor, Tensor], Tensor | None]:
+    conv = MSHConv(
+        (3, 4) if case.bipartite else 3,
+        5,
+        2,
+        case.frequencies,
+        aggr=case.aggr,  # type: ignore[arg-type]
+        phase=case.phase,
+        normalize=case.normalize,
+        phase_scale=case.phase_scale,
+        root_weight=case.root_weight,
+        edge_dim=case.edge_dim,
+    ).double()
+    with torch.no_grad():
+        for parameter in conv.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    if case.through_messages:
+        conv.register_message_forward_hook(lambda *_: None)
+    sender = torch.randn(6, 3, dtype=torch.float64, requires_grad=True)
+    receiver = torch.randn(6, 4, dtype=torch.float64, requires_grad=True)
+    edge_attr = None if case.edge_dim is None else torch.randn(8, 2, dtype=torch.float64, requires_grad=True)
+    return conv, (sender, receiver) if case.bipartite else sender, edge_attr
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(str(option) for option in case))
+def test_layer_equals_the_literal_equations(case: Case) -> None:
+    conv, x, edge_attr = build(case)
+    leaves = [*conv.parameters(), *([x] if isinstance(x, Tensor) else x)]
+    gate: Tensor | None = None
+    if edge_attr is not None:
+        leaves.append(edge_attr)
+    if case.gate is None:
+        actual, pooled = conv(x, EDGES, edge_attr), None
+        expected, expected_pooled = transcribed(conv, x, EDGES, edge_attr)
+    else:
+        gate = torch.randn(5, dtype=torch.float64, requires_grad=True)
+        leaves.append(gate)
+        actual, pooled = conv.forward_gated(x, EDGES, edge_attr, gate, case.gate)
+        expected, expected_pooled = transcribed(conv, x, EDGES, edge_attr, gate, case.gate)
+    assert float((actual - expected).abs().max()) < 1e-10
+    loss, expected_loss = actual.sin().sum(), expected.sin().sum()
+    if pooled is not None:
+        assert float((pooled - expected_pooled).abs().max()) < 1e-10
+        loss, expected_loss = loss + pooled.cos().sum(), expected_loss + expected_pooled.cos().sum()
+    gradients = torch.autograd.grad(loss, leaves, allow_unused=True, materialize_grads=True)
+    expected_gradients = torch.autograd.grad(expected_loss, leaves, allow_unused=True, materialize_grads=True)
+    for gradient, expected_gradient in zip(gradients, expected_gradients, strict=True):
+        assert float((gradient - expected_gradient).abs().max()) < 1e-10
+
+
+@pytest.mark.parametrize("aggr", ["sum", "mean", "sqrt_degree"])
+@pytest.mark.parametrize("edge_dim", [None, 2])
+def test_layer_has_the_properties(aggr: Any, edge_dim: int | None) -> None:
+    conv = MSHConv(3, 4, 2, "learned", aggr=aggr, edge_dim=edge_dim)
+    x = torch.randn(6, 3)
+    edge_attr = None if edge_dim is None else torch.randn(8, 2)
+    assert_permutation_equivariant(conv, x, EDGES, edge_attr=edge_attr)
+    assert_gradients(conv, x, EDGES, edge_attr=edge_attr)
+
+
+def test_every_form_of_edges_gives_the_same() -> None:
+    conv, x = MSHConv(3, 5, 2).double(), torch.randn(6, 3, dtype=torch.float64)
+    edges = torch.tensor([[3, 1, 2, 0, 2, 5, 0], [0, 2, 0, 3, 2, 2, 5]])  # a matrix holds no edge twice
+    expected = transcribed(conv, x, edges)[0]
+    adjacency = torch.zeros(6, 6, dtype=torch.float64)
+    adjacency[edges[1], edges[0]] = 1.0  # receivers are rows: PyG's adj_t
+    forms = {
+        "int32": edges.int(),
+        "shuffled": edges[:, torch.randperm(7)],
+        "EdgeIndex": EdgeIndex(edges, sparse_size=(6, 6)),
+        "EdgeIndex of unknown size": EdgeIndex(edges),
+        "EdgeIndex by column": EdgeIndex(edges, sparse_size=(6, 6)).sort_by("col").values,
+        "csr": adjacency.to_sparse_csr(),
+        "csc": adjacency.to_sparse_csc(),
+        "coo": adjacency.to_sparse_coo(),
+    }
+    hooked = copy.deepcopy(conv)
+    hooked.register_message_forward_hook(lambda *_: None)
+    for name, form in forms.items():
+        for layer in (conv, hooked):
+            assert float((layer(x, form) - expected).abs().max()) < 1e-12, name
+
+
+def test_edge_features_of_a_sparse_adjacency_go_row_by_row() -> None:
+    conv, x = MSHConv(3, 5, 2, edge_dim=2).double(), torch.randn(6, 3, dtype=torch.float64)
+    adjacency = (torch.rand(6, 6) < 0.4).double()
+    receiver, sender = adjacency.nonzero().t()
+    edge_attr = torch.randn(receiver.numel(), 2, dtype=torch.float64)
+    expected = conv(x, torch.stack([sender, receiver]), edge_attr)
+    hooked = copy.deepcopy(conv)
+    hooked.register_message_forward_hook(lambda *_: None)
+    for form in (adjacency.to_sparse_csr(), adjacency.to_sparse_csc(), adjacency.to_sparse_coo()):
+        for layer in (conv, hooked):
+            torch.testing.assert_close(layer(x, form, edge_attr), expected, rtol=0, atol=1e-12)
+
+
+def test_a_node_without_senders_gets_its_own_state_only() -> None:
+    x = torch.randn(6, 3)
+    conv = MSHConv(3, 5)
+    assert conv.root is not None
+    torch.testing.assert_close(conv(x, EDGES)[4], conv.root(x[4]))
+    assert conv(x, EDGES[:, :0]).equal(conv.root(x))
+    assert not MSHConv(3, 5, root_weight=False)(x, EDGES)[4].any()
+    assert conv(x[:0], EDGES[:, :0]).shape == (0, 5)
+
+
+def test_duplicate_edges_count_twice_and_directions_matter() -> None:
+    conv, x = MSHConv(3, 5, root_weight=False).double(), torch.randn(6, 3, dtype=torch.float64)
+    once = torch.tensor([[1], [0]])
+    torch.testing.assert_close(conv(x, once.repeat(1, 2)), 2 * conv(x, once))
+    assert conv(x, once)[1].eq(0).all()
+    assert conv(x, once.flip(0))[0].eq(0).all()
+
+
+def test_bipartite_sizes_may_differ() -> None:
+    conv = MSHConv((3, 4), 5)
+    out = conv((torch.randn(7, 3), torch.randn(2, 4)), torch.tensor([[6, 0, 5], [1, 1, 0]]))
+    assert out.shape == (2, 5)
+    with pytest.raises(ValueError, match=r"edge_index\[1\] holds node index 2, but there are only 2 nodes"):
+        conv((torch.randn(7, 3), torch.randn(2, 4)), torch.tensor([[6], [2]]))
+
+
+def test_edge_phases_and_messages_come_in_the_order_of_the_edges() -> None:
+    conv, x = MSHConv(3, 5, 2).double(), torch.randn(6, 3, dtype=torch.float64)
+    phases, messages = conv.edge_phases(x, EDGES), conv.edge_messages(x, EDGES)
+    for edge in range(EDGES.size(1)):
+        alone = EDGES[:, edge : edge + 1]
+        torch.testing.assert_close(phases[edge : edge + 1], conv.edge_phases(x, alone))
+        torch.testing.assert_close(messages[edge : edge + 1], conv.edge_messages(x, alone))
+    assert conv.root is not None
+    total = torch.zeros(6, 5, dtype=torch.float64).index_add(0, EDGES[1], messages)
+    torch.testing.assert_close(conv(x, EDGES), total + conv.root(x))
+
+
+def test_single_and_double_precision_agree() -> None:
+    conv, x = MSHConv(3, 5), torch.randn(6, 3)
+    assert conv(x, EDGES).dtype == torch.float32
+    double = copy.deepcopy(conv).double()
+    torch.testing.assert_close(conv(x, EDGES).double(), double(x.double(), EDGES), rtol=1e-4, atol=1e-5)
+
+
+def test_autocast_keeps_the_phases_in_single_precision() -> None:
+    # Phases of hundreds of radians: in bfloat16, with 8 bits, each would be wrong by whole turns.
+    conv, x = MSHConv(3, 5, normalize=False, phase_scale=None, root_weight=False), 30 * torch.randn(6, 3)
+    assert float(conv.edge_phases(x, EDGES).abs().max()) > 100
+    exact = conv(x, EDGES)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        mixed = conv(x, EDGES)
+        gated = conv.forward_gated(x, EDGES, None, torch.randn(5))[1]
+        assert conv(x.bfloat16(), EDGES).isfinite().all()
+    torch.testing.assert_close(mixed.float(), exact, rtol=1e-2, atol=1e-2)
+    assert gated.isfinite().all()
+
+
+def test_autocast_trains() -> None:
+    conv, x = MSHConv(3, 5, edge_dim=2), torch.randn(6, 3)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        conv(x, EDGES, torch.randn(8, 2)).square().sum().backward()
+    for name, parameter in conv.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.isfinite().all(), name
+
+
+def test_half_precision_layers_run() -> None:
+    conv = MSHConv(3, 5).bfloat16()
+    assert conv(torch.randn(6, 3).bfloat16(), EDGES).dtype == torch.bfloat16
+
+
+def test_reset_parameters_draws_everything_anew() -> None:
+    torch.manual_seed(3)
+    conv = MSHConv(3, 5, 2, "learned", edge_dim=2)
+    first = {name: parameter.detach().clone() for name, parameter in conv.named_parameters()}
+    with torch.no_grad():
+        for parameter in conv.parameters():
+            parameter.fill_(7.0)
+    torch.manual_seed(3)
+    conv.reset_parameters()
+    torch.manual_seed(3)
+    again = MSHConv(3, 5, 2, "learned", edge_dim=2)
+    for name, parameter in conv.named_parameters():
+        assert not parameter.eq(7.0).any(), name
+        assert parameter.shape == first[name].shape
+    torch.testing.assert_close(conv.encoding.frequencies, again.encoding.frequencies)
+    torch.testing.assert_close(conv.phase_scale, again.phase_scale)
+
+
+def test_it_is_a_message_passing_layer_with_a_readable_name() -> None:
+    conv = MSHConv((3, 4), 5, num_projections=2, frequencies="single", aggr="mean")
+    assert isinstance(conv, MessagePassing)
+    assert repr(conv) == "MSHConv((3, 4), 5, num_projections=2, frequencies=(1.0,), aggr=mean)"
+
+
+def test_copies_and_pickles_compute_the_same() -> None:
+    conv, x = MSHConv(3, 5, frequencies="learned"), torch.randn(6, 3)
+    expected = conv(x, EDGES)
+    assert copy.deepcopy(conv)(x, EDGES).equal(expected)
+    assert pickle.loads(pickle.dumps(conv))(x, EDGES).equal(expected)
+
+
+def test_hooks_of_message_passing_are_called_and_may_change_the_message() -> None:
+    conv, x = MSHConv(3, 5, root_weight=False).double(), torch.randn(6, 3, dtype=torch.float64)
+    expected = conv(x, EDGES)
+    seen: list[str] = []
+    handles = [
+        conv.register_propagate_forward_pre_hook(lambda *_: seen.append("propagate pre")),
+        conv.register_propagate_forward_hook(lambda *_: seen.append("propagate")),
+        conv.register_message_forward_pre_hook(lambda *_: seen.append("message pre")),
+        conv.register_aggregate_forward_pre_hook(lambda *_: seen.append("aggregate pre")),
+        conv.register_aggregate_forward_hook(lambda *_: seen.append("aggregate")),
+        conv.register_message_forward_hook(lambda _module, _inputs, message: 2 * message),
+    ]
+    torch.testing.assert_close(conv(x, EDGES), 2 * expected)
+    assert sorted(seen) == sorted(["propagate pre", "propagate", "message pre", "aggregate pre", "aggregate"])
+    for handle in handles:
+        handle.remove()
+    assert conv(x, EDGES).equal(expected)
+
+
+def test_the_layer_starts_as_a_shared_fourier_map_with_phases_of_order_one() -> None:
+    conv = MSHConv(64, 64)
+    x = 100 * torch.randn(50, 64)
+    edges = torch.randint(0, 50, (2, 500))
+    assert 0.2 < float(conv.edge_phases(x, edges).std()) < 2.0
+    paper = MSHConv(64, 64, normalize=False, phase_scale=None)
+    # method.md: Var(p) ~ (d + 1) / 3 for unit-variance features.
+    spread = paper.edge_phases(torch.randn(200, 64), torch.randint(0, 200, (2, 2000))).std()
+    assert float(spread) == pytest.approx((65 / 3) ** 0.5, rel=0.15)
