@@ -21,6 +21,8 @@ from mshgnn.ops.lanes import (
     fma,
     load,
     negate_where_two,
+    peek,
+    poke,
     splat,
     store,
     total,
@@ -79,11 +81,27 @@ def sincos_anywhere(x, scratch, lanes):
 
 
 @jit
-def copy_padded(source, start, bands, width, target, padded):
-    """``bands`` blocks of ``width`` numbers into blocks of ``padded``."""
-    for k in range(bands):
+def clear(target, offset, size, zero, lanes):
+    """``size`` zeros."""
+    for i in range(0, size, lanes):
+        store(target, offset + i, zero)
+
+
+@jit
+def copy_blocks(source, source_offset, source_width, target, target_offset, target_width, blocks, width):
+    """The first ``width`` numbers of every block of the source to the blocks of the target: pads or trims."""
+    for k in range(blocks):
+        a, b = source_offset + k * source_width, target_offset + k * target_width
         for f in range(width):
-            target[k * padded + f] = source[start + k * width + f]
+            poke(target, b + f, peek(source, a + f))
+
+
+@jit
+def flush(target, values, size):
+    """Add float32 sums to float64 sums and begin again."""
+    for i in range(size):
+        poke(target, i, peek(target, i) + np.float64(peek(values, i)))
+        poke(values, i, _f(0))
 
 
 @jit
@@ -96,10 +114,10 @@ def phases(by_feature, row, senders, x, D, F, first, last, start, p, zero, lanes
     for block in range(0, F, lanes):
         begin = load(start, block, zero)
         for e in range(first, last, GROUP):
-            u0 = np.int64(senders[e]) * D
-            u1 = np.int64(senders[min(e + 1, last - 1)]) * D
-            u2 = np.int64(senders[min(e + 2, last - 1)]) * D
-            u3 = np.int64(senders[min(e + 3, last - 1)]) * D
+            u0 = np.int64(peek(senders, e)) * D
+            u1 = np.int64(peek(senders, min(e + 1, last - 1))) * D
+            u2 = np.int64(peek(senders, min(e + 2, last - 1))) * D
+            u3 = np.int64(peek(senders, min(e + 3, last - 1))) * D
             a0 = a1 = a2 = a3 = begin
             b0 = b1 = b2 = b3 = zero
             place = row + block
@@ -150,9 +168,16 @@ def dot(a, b, size, zero, lanes):
 @jit
 def add_scaled(target, offset, factor, values, size, zero, lanes):
     """``target += factor * values``."""
-    scale = fill(factor, zero)
+    factors = fill(factor, zero)
     for i in range(0, size, lanes):
-        store(target, offset + i, fma(scale, load(values, i, zero), load(target, offset + i, zero)))
+        store(target, offset + i, fma(factors, load(values, i, zero), load(target, offset + i, zero)))
+
+
+@jit
+def scale(target, factor, size, zero, lanes):
+    """``target *= factor``."""
+    for i in range(0, size, lanes):
+        store(target, i, load(target, i, zero) * fill(factor, zero))
 
 
 @jit
@@ -169,12 +194,13 @@ def receiver_phases(v, lo, first, last, tile, bias, x, senders, phase, edge_phas
     row = (v - lo) * D * F
     add_into(tile, row, bias, 0, D * F, zero, lanes)
     if phase.size:
-        copy_padded(phase, v * width, 1, width, start, F)
+        copy_blocks(phase, v * width, width, start, 0, F, 1, width)
     phases(tile, row, senders, x, D, F, first, last, start, p, zero, lanes)
     if edge_phase.size:
         for e in range(first, last):
             for f in range(width):
-                p[(e - first) * F + f] += edge_phase[e * width + f]
+                place = (e - first) * F + f
+                poke(p, place, peek(p, place) + peek(edge_phase, e * width + f))
 
 
 @jit
@@ -230,9 +256,9 @@ def build_kernels(lanes: int, source: int):
         plain = np.empty(size, np.float32)
         gated = np.empty(size, np.float32)
         for v in range(lo, hi):
-            first, last = rowptr[v], rowptr[v + 1]
-            plain[:] = 0
-            gated[:] = 0
+            first, last = peek(rowptr, v), peek(rowptr, v + 1)
+            clear(plain, 0, size, zero, lanes)
+            clear(gated, 0, size, zero, lanes)
             if first < last:
                 receiver_phases(
                     v, lo, first, last, tile, bias, x, senders, phase, edge_phase, width, D, F, start, p, zero, lanes
@@ -250,20 +276,16 @@ def build_kernels(lanes: int, source: int):
                             if logit > top:
                                 shrink = math.exp(top - logit)
                                 weight_sum *= shrink
-                                for i in range(size):
-                                    gated[i] *= shrink
+                                scale(gated, shrink, size, zero, lanes)
                                 top = logit
                             alpha = math.exp(logit - top)
                             weight_sum += alpha
                         add_scaled(gated, 0, alpha, psi, size, zero, lanes)
                 if gating == SOFTMAX:
-                    for i in range(size):
-                        gated[i] /= weight_sum
-            for k in range(bands):
-                for f in range(width):
-                    S[(v * bands + k) * width + f] = plain[k * F + f]
-                    if gating != NO_GATE:
-                        G[(v * bands + k) * width + f] = gated[k * F + f]
+                    scale(gated, _f(1.0) / weight_sum, size, zero, lanes)
+            copy_blocks(plain, 0, F, S, v * bands * width, width, bands, width)
+            if gating != NO_GATE:
+                copy_blocks(gated, 0, F, G, v * bands * width, width, bands, width)
         return source  # part of the cache key
 
     @njit(_BACKWARD, nogil=True, error_model="numpy", boundscheck=False, cache=True)
@@ -298,14 +320,13 @@ def build_kernels(lanes: int, source: int):
             alphas = np.empty(p.size // F, np.float32)
             d_logits = np.empty(p.size // F, np.float32)
         for v in range(lo, hi):
-            first, last = rowptr[v], rowptr[v + 1]
+            first, last = peek(rowptr, v), peek(rowptr, v + 1)
             row = (v - lo) * D * F
             if first == last:
-                for i in range(D * F):
-                    tile[row + i] = 0
+                clear(tile, row, D * F, zero, lanes)
                 if grad_phase.size:
-                    for f in range(width):
-                        grad_phase[v * width + f] = 0
+                    clear(d_phase, 0, F, zero, lanes)
+                    copy_blocks(d_phase, 0, F, grad_phase, v * width, width, 1, width)
                 continue
             receiver_phases(
                 v, lo, first, last, tile, bias, x, senders, phase, edge_phase, width, D, F, start, p, zero, lanes
@@ -313,9 +334,9 @@ def build_kernels(lanes: int, source: int):
             for block in range(0, F, lanes):
                 for j in range(0, D, lanes):
                     transpose(tile, row + j * F + block, F, by_projection, block * D + j, D, zero)
-            copy_padded(grad_S, v * bands * width, bands, width, g_plain, F)
+            copy_blocks(grad_S, v * bands * width, width, g_plain, 0, F, bands, width)
             if gating != NO_GATE:
-                copy_padded(grad_G, v * bands * width, bands, width, g_gated, F)
+                copy_blocks(grad_G, v * bands * width, width, g_gated, 0, F, bands, width)
             if gating == SOFTMAX:
                 softmax_backward(
                     p,
@@ -332,9 +353,9 @@ def build_kernels(lanes: int, source: int):
                     lanes,
                     scratch,
                 )
-            d_phase[:] = 0
+            clear(d_phase, 0, F, zero, lanes)
             if gating == NO_GATE:
-                g[:] = g_plain
+                copy_blocks(g_plain, 0, size, g, 0, size, 1, size)
             for e in range(last - first):
                 encode(p, e * F, F, frequencies, doubling, psi, zero, lanes, scratch)
                 if gating != NO_GATE:
@@ -363,28 +384,19 @@ def build_kernels(lanes: int, source: int):
                     store(p, e * F + block, d_p)  # the phase itself is not needed any more
                 add_into(d_phase, 0, p, e * F, F, zero, lanes)
             if grad_edge_phase.size:
-                for e in range(first, last):
-                    for f in range(width):
-                        grad_edge_phase[e * width + f] = p[(e - first) * F + f]
+                copy_blocks(p, 0, F, grad_edge_phase, first * width, width, last - first, width)
             if grad_phase.size:
-                for f in range(width):
-                    grad_phase[v * width + f] = d_phase[f]
-            for i in range(D * F):
-                tile[row + i] = 0
+                copy_blocks(d_phase, 0, F, grad_phase, v * width, width, 1, width)
+            clear(tile, row, D * F, zero, lanes)
             outer_products(
                 p, by_projection, x, senders, first, last, width, D, F, tile, row, grad_x, first_sender, zero, lanes
             )
             add_into(tile_bias, 0, tile, row, D * F, zero, lanes)
             if want_frequencies:
-                for i in range(K * F):
-                    grad_frequencies[i] += d_frequency[i]
-                    d_frequency[i] = 0
+                flush(grad_frequencies, d_frequency, K * F)
             if gating != NO_GATE:
-                for i in range(size):
-                    grad_gate[i] += d_gate[i]
-                    d_gate[i] = 0
-        for i in range(D * F):
-            grad_bias[i] += tile_bias[i]
+                flush(grad_gate, d_gate, size)
+        flush(grad_bias, tile_bias, D * F)
         return source  # part of the cache key
 
     return forward, backward
@@ -417,14 +429,12 @@ def outer_products(
     d_p, by_projection, x, senders, first, last, width, D, F, d_projection, row, grad_x, first_sender, zero, lanes
 ):
     """``dF_v += dp_e h_u^T`` and ``dh_u += F_v^T dp_e``, a group of edges at a time."""
-    for e in range(last - first, (last - first + GROUP - 1) // GROUP * GROUP):
-        for f in range(F):
-            d_p[e * F + f] = 0
+    clear(d_p, (last - first) * F, -(last - first) % GROUP * F, zero, lanes)
     for e in range(first, last, GROUP):
-        u0 = np.int64(senders[e]) * D
-        u1 = np.int64(senders[min(e + 1, last - 1)]) * D
-        u2 = np.int64(senders[min(e + 2, last - 1)]) * D
-        u3 = np.int64(senders[min(e + 3, last - 1)]) * D
+        u0 = np.int64(peek(senders, e)) * D
+        u1 = np.int64(peek(senders, min(e + 1, last - 1))) * D
+        u2 = np.int64(peek(senders, min(e + 2, last - 1))) * D
+        u3 = np.int64(peek(senders, min(e + 3, last - 1))) * D
         base = (e - first) * F
         for j in range(0, D, lanes):
             h0, h1 = load(x, u0 + j, zero), load(x, u1 + j, zero)

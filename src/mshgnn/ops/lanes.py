@@ -111,6 +111,28 @@ def splat(typingctx, array, offset, like):
 
 
 @intrinsic
+def peek(typingctx, array, offset):
+    """One element; unlike ``array[offset]`` it knows no negative offsets, which would turn loops into gathers."""
+
+    def emit(context, builder, signature, args):
+        element = context.get_value_type(signature.return_type)
+        return builder.load(_address(context, builder, signature.args[0], args[0], args[1], element))
+
+    return array.dtype(array, types.intp), emit
+
+
+@intrinsic
+def poke(typingctx, array, offset, value):
+    """Write one element."""
+
+    def emit(context, builder, signature, args):
+        builder.store(args[2], _address(context, builder, signature.args[0], args[0], args[1], args[2].type))
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, array.dtype), emit
+
+
+@intrinsic
 def fill(typingctx, value, like):
     """One number in every lane."""
 
