@@ -66,15 +66,15 @@ class Experiment(BaseModel):
     model: ModelChoice
     training: TrainingSettings = TrainingSettings()
     splits: str = "default"
-    folds: Annotated[tuple[Index, ...], Field(min_length=1)] | None = None
+    folds: tuple[Index, ...] | None = None
     """Only these folds; by default all."""
-    seeds: Annotated[tuple[Index, ...], Field(min_length=1)] = (0,)
+    seeds: tuple[Index, ...] = (0,)
 
     @field_validator("folds", "seeds")
     @classmethod
     def _check_distinct(cls, values: tuple[int, ...] | None) -> tuple[int, ...] | None:
-        if values is not None and len(set(values)) != len(values):
-            raise ValueError(f"must not repeat a number, got {list(values)}")
+        if values is not None and (not values or len(set(values)) != len(values)):
+            raise ValueError("must name at least one number and none twice")
         return values
 
     def resolved(self) -> dict[str, Any]:

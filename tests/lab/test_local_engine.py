@@ -1,0 +1,103 @@
+"""Folds side by side in real processes, on MUTAG."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import psutil
+import pytest
+from lab_helpers import make_experiment, needs_mirror
+
+from mshgnn.lab.engines import FoldFailed
+from mshgnn.lab.engines.local import LocalEngine
+from mshgnn.lab.experiment import Experiment
+from mshgnn.lab.fold import FoldJob, load_data
+from mshgnn.lab.store import FoldKey, FoldResult
+from mshgnn.training.curves import Curves
+from mshgnn.training.loop import EpochReport
+
+pytestmark = needs_mirror
+
+
+def mutag(epochs: int) -> Experiment:
+    return make_experiment(dataset={"name": "MUTAG"}, training={"epochs": epochs}, seeds=[0, 1])
+
+
+def make_jobs(experiment: Experiment, folds: int) -> list[FoldJob]:
+    return [FoldJob(experiment, FoldKey(seed, fold), {}) for seed in experiment.seeds for fold in range(folds)]
+
+
+def by_key(results: list[FoldResult]) -> dict[FoldKey, Curves]:
+    return {result.key: result.curves for result in results}
+
+
+def ignore(key: FoldKey, report: EpochReport) -> None:
+    """Nobody watches."""
+
+
+def test_side_by_side_gives_the_same_bits_as_one_by_one() -> None:
+    experiment = mutag(epochs=2)
+    data, jobs = load_data(experiment), make_jobs(experiment, folds=2)
+    alone = by_key(list(LocalEngine(1).run(jobs, data, ignore)))
+    together = by_key(list(LocalEngine(2).run(jobs, data, ignore)))
+    assert together == alone
+    assert len(alone) == 4
+    assert alone[FoldKey(0, 0)] != alone[FoldKey(1, 0)]
+
+
+def test_a_worker_that_is_killed_is_replaced() -> None:
+    experiment = mutag(epochs=30)
+    data, jobs = load_data(experiment), make_jobs(experiment, folds=1)
+    killed: list[int] = []
+
+    def kill_once(key: FoldKey, report: EpochReport) -> None:
+        if not killed:
+            killed.append(busiest_worker())
+            os.kill(killed[0], signal.SIGKILL)
+
+    survived = by_key(list(LocalEngine(2).run(jobs, data, kill_once)))
+    assert killed
+    assert survived == by_key(list(LocalEngine(1).run(jobs, data, ignore)))
+
+
+def busiest_worker() -> int:
+    """A process that is training: a grandchild through the fork server."""
+    children = psutil.Process().children(recursive=True)
+    return int(max(children, key=lambda child: child.cpu_times().user).pid)
+
+
+def test_an_error_in_a_fold_is_told_and_the_others_are_stopped(capfd: pytest.CaptureFixture[str]) -> None:
+    experiment = mutag(epochs=2)
+    jobs = [FoldJob(experiment, FoldKey(0, fold), {}) for fold in (99, 100)]
+    with pytest.raises(FoldFailed, match=r"seed0-fold\d+: failed, see the error above"):
+        list(LocalEngine(2).run(jobs, load_data(experiment), ignore))
+    deadline = time.monotonic() + 10
+    while "IndexError" not in (seen := capfd.readouterr().err) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert "IndexError" in seen
+
+
+def test_leaving_early_stops_the_workers() -> None:
+    experiment = mutag(epochs=1000)
+    before = set(psutil.Process().children(recursive=True))
+    results = LocalEngine(2).run(make_jobs(experiment, 1), load_data(experiment), stop)
+    with pytest.raises(KeyboardInterrupt):
+        next(results)
+    left = [child for child in set(psutil.Process().children(recursive=True)) - before if is_worker(child)]
+    assert left == []
+
+
+def stop(key: FoldKey, report: EpochReport) -> None:
+    raise KeyboardInterrupt
+
+
+def is_worker(process: psutil.Process) -> bool:
+    """The fork server and the resource tracker stay for the next pool; their children are workers."""
+    return bool(process.is_running() and process.ppid() != os.getpid())
+
+
+def test_at_least_one_worker() -> None:
+    with pytest.raises(ValueError, match="at least 1, got 0"):
+        LocalEngine(0)

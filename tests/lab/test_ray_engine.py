@@ -1,0 +1,84 @@
+"""A real Ray of several nodes on this machine; one is killed in the middle."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from lab_helpers import make_data, make_experiment
+
+from mshgnn.lab.engines.local import LocalEngine
+from mshgnn.lab.engines.ray import RayEngine, import_ray, use_passing_token
+from mshgnn.lab.errors import LabError
+from mshgnn.lab.fold import FoldJob
+from mshgnn.lab.store import FoldKey, FoldResult
+from mshgnn.training.curves import Curves
+from mshgnn.training.loop import EpochReport
+
+pytest.importorskip("ray")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A head without processors, where the data lies, and two nodes of one processor each."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        patch.delenv("RAY_AUTH_MODE", raising=False)
+        use_passing_token()
+        ray = import_ray()
+        from ray.cluster_utils import Cluster
+
+        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+        made.workers = [made.add_node(num_cpus=1) for _ in range(2)]
+        ray.init(address=made.address, log_to_driver=False)
+        yield made
+        ray.shutdown()
+        made.shutdown()
+        assert not (home / ".ray").exists(), "nothing may be written under the home folder"
+
+
+def make_jobs(epochs: int, folds: int = 3) -> list[FoldJob]:
+    experiment = make_experiment(training={"epochs": epochs}, seeds=[0, 1])
+    return [FoldJob(experiment, FoldKey(seed, fold), {}) for seed in (0, 1) for fold in range(folds)]
+
+
+def by_key(results: list[FoldResult]) -> dict[FoldKey, Curves]:
+    return {result.key: result.curves for result in results}
+
+
+def ignore(key: FoldKey, report: EpochReport) -> None:
+    """Nobody watches."""
+
+
+def test_the_run_survives_the_death_of_a_node_with_the_same_numbers(cluster: Any) -> None:
+    data, jobs = make_data(), make_jobs(epochs=30)
+    results = []
+    for result in RayEngine().run(jobs, data, ignore):
+        results.append(result)
+        if len(results) == 1:
+            cluster.remove_node(cluster.workers.pop(), allow_graceful=False)
+    assert by_key(results) == by_key(list(LocalEngine(1).run(jobs, data, ignore)))
+    assert len(results) == len(jobs)
+
+
+def test_an_unknown_address_is_the_users_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = import_ray()
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+
+    def refuse(**_: object) -> None:
+        raise ConnectionError("nobody there\nmore words")
+
+    monkeypatch.setattr(ray, "init", refuse)
+    with pytest.raises(LabError, match=r"--ray-address 1.2.3.4:5: nobody there$"):
+        list(RayEngine(address="1.2.3.4:5").run(make_jobs(1), make_data(), ignore))
+
+
+def test_a_users_own_choice_of_authentication_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    monkeypatch.delenv("RAY_AUTH_TOKEN", raising=False)
+    use_passing_token()
+    assert os.environ["RAY_AUTH_MODE"] == "disabled"
+    assert "RAY_AUTH_TOKEN" not in os.environ

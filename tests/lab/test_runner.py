@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lab_helpers import make_experiment, use_tiny_data
+
+from mshgnn.baselines import MODELS
+from mshgnn.baselines.controls import CONTROLS
+from mshgnn.lab.errors import ExperimentError, LabError
+from mshgnn.lab.fold import LoadedData
+from mshgnn.lab.jobs import decide_jobs
+from mshgnn.lab.runner import Run, default_folder, load_run, run_experiment
+from mshgnn.lab.store import FoldKey, FoldResult, RunInfo
+from mshgnn.lab.summary import summarise
+from mshgnn.training.loop import EpochReport
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> LoadedData:
+    return use_tiny_data(monkeypatch)
+
+
+class Watcher:
+    """Counts what it sees, and pulls the plug after ``stop_after`` folds."""
+
+    def __init__(self, stop_after: int | None = None) -> None:
+        self.stop_after = stop_after
+        self.folds: list[FoldKey] = []
+        self.epochs = 0
+
+    def begin(self, info: RunInfo, finished: int) -> None:
+        self.finished = finished
+
+    def epoch(self, key: FoldKey, report: EpochReport) -> None:
+        self.epochs += 1
+
+    def fold(self, result: FoldResult) -> None:
+        self.folds.append(result.key)
+        if len(self.folds) == self.stop_after:
+            raise KeyboardInterrupt
+
+    def end(self) -> None:
+        self.ended = True
+
+
+def curves(run: Run) -> list[object]:
+    return [result.curves for result in run.results]
+
+
+def test_a_run_trains_every_fold_of_every_seed(tmp_path: Path, tiny: LoadedData) -> None:
+    watcher = Watcher()
+    run = run_experiment(make_experiment(seeds=[0, 5]), tmp_path / "run", watcher)
+    assert [tuple(result.key) for result in run.results] == [(s, f) for s in (0, 5) for f in range(3)]
+    assert watcher.epochs == 18
+    assert watcher.ended
+    assert summarise(run)["best_validation"].spread == "over 2 seeds of fold means"
+    assert all(result.seconds > 0 and result.peak_memory_mb > 1 for result in run.results)
+    assert run.info.dataset_checksum == tiny.dataset.checksum
+    environment = run.results[0].environment
+    assert environment["threads"] == "1"
+    assert environment["torch"].startswith("2.")
+
+
+def test_an_interrupted_run_resumes_to_the_same_numbers(tmp_path: Path, tiny: LoadedData) -> None:
+    experiment = make_experiment()
+    whole = run_experiment(experiment, tmp_path / "whole", Watcher())
+    broken = tmp_path / "broken"
+    interrupted = Watcher(stop_after=2)
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(experiment, broken, interrupted)
+    assert interrupted.ended
+    assert len(load_run(broken).results) == 2
+    victim = broken / "folds" / "seed0-fold00.json.gz"
+    victim.write_bytes(victim.read_bytes()[:-7])
+    resumed = Watcher()
+    again = run_experiment(experiment, broken, resumed)
+    assert resumed.finished == 1
+    assert resumed.folds == [(0, 0), (0, 2)]
+    assert curves(again) == curves(whole)
+    assert victim.with_name(victim.name + ".damaged").exists()
+    idle = Watcher()
+    assert curves(run_experiment(experiment, broken, idle)) == curves(whole)
+    assert idle.folds == []
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_every_model_runs_two_epochs(tmp_path: Path, tiny: LoadedData, name: str) -> None:
+    experiment = make_experiment(model={"name": name}, training={"epochs": 2}, folds=[0])
+    run = run_experiment(experiment, tmp_path / "run", Watcher())
+    assert run.results[0].curves.epochs == 2
+    assert run.results[0].parameters > 0
+
+
+@pytest.mark.parametrize("name", sorted(CONTROLS))
+def test_every_control_runs_under_every_rule(tmp_path: Path, tiny: LoadedData, name: str) -> None:
+    run = run_experiment(make_experiment(model={"name": name}), tmp_path / "run", Watcher())
+    rules = summarise(run)
+    assert all(0 <= result.mean <= 1 for result in rules.values())
+    assert run.results[0].curves.epochs == 1
+    if name == "majority":
+        assert rules["whole_set_best"].mean == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": {"name": "gccn"}}, "model.name: unknown model 'gccn'; did you mean 'gcn'?"),
+        ({"model": {"name": "gcn", "hiden_channels": 3}}, "hidden_channels"),
+        ({"model": {"name": "gcn", "hidden_channels": -3}}, "hidden_channels"),
+        ({"model": {"name": "majority", "k": 3}}, "model.k: the control 'majority' has no options"),
+        ({"folds": [0, 3]}, "folds: 3 is too high, tiny has 3 folds"),
+    ],
+)
+def test_mistakes_are_found_before_anything_is_written(
+    tmp_path: Path, tiny: LoadedData, changes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        run_experiment(make_experiment(**changes), tmp_path / "run", Watcher())
+    assert not (tmp_path / "run").exists()
+
+
+def test_edge_features_of_a_set_without_them_are_a_mistake(monkeypatch: pytest.MonkeyPatch, tiny: LoadedData) -> None:
+    from mshgnn.lab import fold
+
+    monkeypatch.setattr(fold, "load", lambda *_, **__: tiny.dataset)
+    monkeypatch.setattr(fold, "load_splits", lambda *_: tiny.splits)
+    with pytest.raises(ExperimentError, match="tiny has no edge features"):
+        fold.load_data(make_experiment(dataset={"name": "tiny", "edge_features": True}))
+
+
+def test_the_folder_follows_the_experiment() -> None:
+    first, second = make_experiment(), make_experiment(training={"epochs": 4})
+    assert default_folder(first) == Path("runs") / f"tiny-gcn-{first.digest}"
+    assert default_folder(first) != default_folder(second)
+
+
+def test_jobs(tiny: LoadedData, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mshgnn.lab.jobs._cores", lambda: 4)
+    long = make_experiment(training={"epochs": 100_000})
+    assert decide_jobs("3", 10, long, tiny.dataset) == 3
+    assert decide_jobs("auto", 10, long, tiny.dataset) == 4
+    assert decide_jobs("auto", 3, long, tiny.dataset) == 3
+    assert decide_jobs("auto", 0, long, tiny.dataset) == 1
+    assert decide_jobs("auto", 10, make_experiment(), tiny.dataset) == 1, "not worth starting processes"
+    for wrong in ("0", "-1", "two", "1.5", ""):
+        with pytest.raises(LabError, match="--jobs must be a number"):
+            decide_jobs(wrong, 10, long, tiny.dataset)

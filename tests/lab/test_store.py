@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import errno
+import gzip
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from lab_helpers import make_data, make_experiment
+
+from mshgnn.lab.errors import StoreError
+from mshgnn.lab.runner import describe
+from mshgnn.lab.store import FoldKey, FoldResult, RunStore
+from mshgnn.training.curves import CURVE_NAMES, Curves
+
+KEY = FoldKey(0, 1)
+
+
+def make_result(key: FoldKey = KEY, value: float = 0.1) -> FoldResult:
+    curves = Curves(**{name: np.array([value, 1 / 3]) for name in CURVE_NAMES}, sizes=(4, 2, 2))
+    return FoldResult(key, curves, 1.5, 100.0, 42, {"torch": "2"})
+
+
+def make_store(folder: Path) -> RunStore:
+    store = RunStore(folder / "run")
+    store.begin(describe(make_experiment(), make_data()))
+    return store
+
+
+def test_a_fold_comes_back_bit_by_bit(tmp_path: Path) -> None:
+    store = make_store(tmp_path)
+    assert store.load(KEY) is None
+    store.save(make_result())
+    assert store.load(KEY) == make_result()
+    assert store.results() == [make_result()]
+    content = json.loads(gzip.decompress((store.folder / "folds" / "seed0-fold01.json.gz").read_bytes()))
+    assert content["payload"]["curves"]["test_loss"] == [0.1, 1 / 3], "plain JSON, full precision"
+
+
+@given(st.data())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+def test_any_damage_is_noticed_and_set_aside(tmp_path: Path, data: st.DataObject) -> None:
+    store = make_store(tmp_path)
+    store.save(make_result())
+    path = store.folder / "folds" / "seed0-fold01.json.gz"
+    content = bytearray(path.read_bytes())
+    if data.draw(st.booleans()):
+        content = content[: data.draw(st.integers(0, len(content) - 1))]
+    else:
+        place = data.draw(st.integers(0, len(content) - 1))
+        content[place] ^= data.draw(st.integers(1, 255))
+    path.write_bytes(bytes(content))
+    found = store.load(KEY)
+    if found is None:
+        assert not path.exists()
+        assert path.with_name(path.name + ".damaged").read_bytes() == bytes(content)
+    else:  # a flipped bit in gzip's own header (file time, system) does not touch the content
+        assert found == make_result()
+
+
+def test_a_fold_in_the_wrong_file_is_set_aside(tmp_path: Path) -> None:
+    store = make_store(tmp_path)
+    store.save(make_result())
+    folds = store.folder / "folds"
+    (folds / "seed0-fold01.json.gz").rename(folds / "seed0-fold02.json.gz")
+    assert store.load(FoldKey(0, 2)) is None
+    assert (folds / "seed0-fold02.json.gz.damaged").exists()
+
+
+def test_the_folder_of_another_run_is_refused_and_the_difference_named(tmp_path: Path) -> None:
+    store = make_store(tmp_path)
+    data = make_data()
+    store.begin(describe(make_experiment(about="a remark changes nothing"), data))
+    with pytest.raises(StoreError, match=r"another experiment: training.epochs was 3, is now 4.*--out"):
+        store.begin(describe(make_experiment(training={"epochs": 4}), data))
+    with pytest.raises(StoreError, match=r"another data set \(checksum\)"):
+        store.begin(describe(make_experiment(), make_data(graphs=44)))
+    with pytest.raises(StoreError, match=r"another splits \(checksum\)"):
+        store.begin(describe(make_experiment(), data._replace(splits=replace(data.splits, checksum="other"))))
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"format": 1, "sha256": "0", "payload": {}}'])
+def test_a_damaged_run_file_is_named(tmp_path: Path, content: str) -> None:
+    store = make_store(tmp_path)
+    (store.folder / "run.json").write_text(content)
+    with pytest.raises(StoreError, match=r"run.json: damaged"):
+        store.info()
+
+
+def test_what_is_no_run_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="not a run folder"):
+        RunStore(tmp_path).info()
+
+
+def test_a_full_disk_is_explained_and_leaves_the_old_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = make_store(tmp_path)
+    store.save(make_result(value=0.1))
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(StoreError, match="No space left on device"):
+            store.save(make_result(value=0.9))
+    assert store.load(KEY) == make_result(value=0.1)
+    assert sorted(path.name for path in (store.folder / "folds").iterdir()) == ["seed0-fold01.json.gz"]
+
+
+def test_half_written_files_of_a_kill_are_swept_away(tmp_path: Path) -> None:
+    store = make_store(tmp_path)
+    store.save(make_result())
+    (store.folder / "folds" / "seed0-fold02.json.gz.abc.writing").write_bytes(b"half")
+    store.begin(store.info())
+    assert [path.name for path in (store.folder / "folds").iterdir()] == ["seed0-fold01.json.gz"]
+
+
+def test_a_second_writer_is_kept_out(tmp_path: Path) -> None:
+    first, second = RunStore(tmp_path / "run"), RunStore(tmp_path / "run")
+    with first.lock(), pytest.raises(StoreError, match="another process is running here"), second.lock():
+        pass
+    with second.lock():
+        pass
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=r"file/run: cannot be written"), RunStore(tmp_path / "file" / "run").lock():
+        pass
