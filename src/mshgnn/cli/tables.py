@@ -1,0 +1,37 @@
+"""``mshgnn tables``: the tables of README and docs from the committed records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+PAGES = (Path("README.md"), Path("docs/reproduction.md"))
+
+
+def tables(
+    pages: Annotated[list[Path] | None, typer.Argument(help="Pages to fill [default: README.md and docs].")] = None,
+    results: Annotated[Path, typer.Option(help="Folder of the records.")] = Path("results"),
+    check: Annotated[bool, typer.Option("--check", help="Change nothing; fail where a page is stale.")] = False,
+) -> None:
+    """Fill every `<!-- table: NAME -->` block of the pages from the records.
+
+    Example: mshgnn tables --check
+    """
+    from mshgnn.report.results import load_results
+    from mshgnn.report.tables import filled, stale
+
+    chosen = pages or [page for page in PAGES if page.is_file()]
+    for page in chosen:
+        if not page.is_file():
+            raise ValueError(f"{page}: there is no such page; run this in the project's folder")
+    found = load_results(results)
+    if check:
+        old = stale(chosen, found)
+        for page in old:
+            typer.echo(f"{page}: its tables differ from {results}; run 'mshgnn tables'", err=True)
+        raise typer.Exit(1 if old else 0)
+    for page in chosen:
+        page.write_text(filled(page.read_text(encoding="utf-8"), found), encoding="utf-8")
+        typer.echo(f"{page}: up to date")

@@ -1,0 +1,31 @@
+"""Figures that others have printed, kept as data with their source."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from importlib.resources import files
+
+
+@dataclass(frozen=True)
+class PublishedFigure:
+    """A printed mean with its spread (``None`` where none was printed), in percent."""
+
+    mean: float
+    std: float | None
+
+    def __str__(self) -> str:
+        """``mean ± std`` as printed."""
+        return f"{self.mean:.1f}" if self.std is None else f"{self.mean:.1f} ± {self.std:.1f}"
+
+
+def paper_figures(method: str = "MSH-GNN") -> dict[str, PublishedFigure]:
+    """What the paper prints for ``method``, by data set: its tables of graph and node classification."""
+    figures = {}
+    for table in ("graph_classification.csv", "node_classification.csv"):
+        with (files("mshgnn.report") / "published" / table).open(encoding="utf-8") as lines:
+            for row in csv.DictReader(lines):
+                if row["method"] == method and row["mean"] not in ("", "OOM"):
+                    std = float(row["std"]) if row["std"] else None
+                    figures[row["dataset"]] = PublishedFigure(float(row["mean"]), std)
+    return figures

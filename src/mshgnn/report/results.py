@@ -1,0 +1,44 @@
+"""The committed records as one thing to ask: which number did which model reach where."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mshgnn.evaluation.rules import HEADLINE
+from mshgnn.lab.record import Record, load_records
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything under ``results/``: records of runs, and measurements kept as plain JSON."""
+
+    records: dict[tuple[str, str], Record]
+    """By data set and model, as the experiments name them."""
+    measurements: dict[str, Any]
+    """By file name without its ending: ceilings, speed, memory."""
+
+    def cell(self, dataset: str, model: str, rule: str = HEADLINE) -> str:
+        """``mean ± std`` in percent under a rule, or a dash where nothing was run."""
+        record = self.records.get((dataset, model))
+        if record is None:
+            return "–"
+        result = record.rules[rule]
+        return f"{100 * result.mean:.1f} ± {100 * result.std:.1f}"
+
+    def mean(self, dataset: str, model: str, rule: str = HEADLINE) -> float | None:
+        """The mean in percent, or ``None`` where nothing was run."""
+        record = self.records.get((dataset, model))
+        return None if record is None else 100 * record.rules[rule].mean
+
+
+def load_results(folder: Path) -> Results:
+    """Read ``folder/runs/*.json.gz`` (records) and ``folder/*.json`` (measurements)."""
+    records = {}
+    for record in load_records(folder / "runs"):
+        experiment = record.run.info.experiment
+        records[experiment.dataset.name, experiment.model.name] = record
+    measurements = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
+    return Results(records, measurements)

@@ -1,0 +1,157 @@
+"""The tables of README and docs, made from the committed records and from nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from mshgnn.evaluation.rules import RULES
+from mshgnn.report.published import paper_figures
+from mshgnn.report.results import Results
+
+GRAPH_SETS = {
+    "MUTAG": "MUTAG",
+    "PTC": "PTC",
+    "PROTEINS": "PROTEINS",
+    "NCI1": "NCI1",
+    "IMDB-BINARY": "IMDB-B",
+    "IMDB-MULTI": "IMDB-M",
+    "REDDIT-BINARY": "REDDIT-B",
+    "COLLAB": "COLLAB",
+}
+NODE_SETS = {
+    "AmazonPhoto": "Photo",
+    "AmazonComputers": "Computers",
+    "CoauthorPhysics": "Physics",
+    "Minesweeper": "Minesweeper",
+}
+JOINT_SETS = {
+    "structure-frequency-fixed": "fixed",
+    "structure-frequency-varied": "varied",
+    "structure-frequency-wellposed": "wellposed",
+}
+MODELS = {
+    "msh-stable": "**MSH-GNN `stable`**",
+    "msh-paper": "MSH-GNN `paper`",
+    "msh-released": "MSH-GNN `released`",
+    "msh-shared": "MSHConv, shared shell",
+    "gcn": "GCN",
+    "gat": "GAT",
+    "gatv2": "GATv2",
+    "sage": "GraphSAGE",
+    "gin": "GIN",
+    "film": "FiLM",
+    "joint-gcn": "GCN",
+    "joint-gat": "GAT",
+    "mlp": "MLP on summed features",
+    "knn": "5-NN on degree and Rayleigh statistics",
+    "wl-lookup": "1-WL lookup table",
+    "majority": "majority class",
+}
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def models_by_set(results: Results, sets: dict[str, str]) -> str:
+    """``best_validation`` of every model that was run on any of the sets; the best mean of a set in bold."""
+    models = [model for model in MODELS if any((dataset, model) in results.records for dataset in sets)]
+    best = {
+        dataset: max((mean for model in models if (mean := results.mean(dataset, model)) is not None), default=None)
+        for dataset in sets
+    }
+    rows = []
+    for model in models:
+        cells = []
+        for dataset in sets:
+            cell = results.cell(dataset, model)
+            mean = results.mean(dataset, model)
+            cells.append(f"**{cell}**" if mean is not None and mean == best[dataset] else cell)
+        rows.append([MODELS[model], *cells])
+    return markdown(["test, %", *sets.values()], rows)
+
+
+def graph_models(results: Results) -> str:
+    """Graph classification: all models, headline rule."""
+    return models_by_set(results, GRAPH_SETS)
+
+
+def node_models(results: Results) -> str:
+    """Node classification: all models, headline rule."""
+    return models_by_set(results, NODE_SETS)
+
+
+def rules_by_set(results: Results) -> str:
+    """MSH-GNN `stable` under all five rules beside the paper's number and the 1-WL ceiling."""
+    ceilings = results.measurements.get("ceilings", {})
+    paper = paper_figures()
+    rows = []
+    for dataset, title in GRAPH_SETS.items():
+        ceiling = f"{ceilings[dataset]:.1f}" if dataset in ceilings else "–"
+        cells = [results.cell(dataset, "msh-stable", rule) for rule in RULES]
+        rows.append([title, *cells, str(paper[dataset]), ceiling])
+    marked = [f"`{rule}`" for rule in RULES]
+    return markdown(["MSH-GNN `stable`, %", *marked, "paper prints", "1-WL ceiling"], rows)
+
+
+def joint(results: Results) -> str:
+    """The joint structure-frequency task: accuracy of the three variants, parameters, inference time and memory."""
+    costs = results.measurements.get("joint-cost", {})
+    models = [model for model in MODELS if any((dataset, model) in results.records for dataset in JOINT_SETS)]
+    rows = []
+    for model in models:
+        record = next(results.records[key] for key in results.records if key[1] == model and key[0] in JOINT_SETS)
+        cost = costs.get(model)
+        rows.append(
+            [
+                MODELS[model],
+                f"{record.parameters:,}" if record.parameters else "–",
+                *(results.cell(dataset, model) for dataset in JOINT_SETS),
+                f"{cost['inference_ms']:.1f}" if cost else "–",
+                f"{cost['peak_mb']:.1f}" if cost else "–",
+            ]
+        )
+    ceilings = results.measurements.get("ceilings", {})
+    rows.append(
+        [
+            "*ceiling of the task*",
+            "",
+            *(f"{ceilings[dataset]:.1f}" if dataset in ceilings else "–" for dataset in JOINT_SETS),
+            "",
+            "",
+        ]
+    )
+    return markdown(["test accuracy, %", "parameters", *JOINT_SETS.values(), "inference, ms", "peak memory, MB"], rows)
+
+
+TABLES: dict[str, Callable[[Results], str]] = {
+    "graph-models": graph_models,
+    "graph-rules": rules_by_set,
+    "node-models": node_models,
+    "joint": joint,
+}
+
+_BLOCK = re.compile(r"(<!-- table: (?P<name>[a-z-]+) -->\n).*?(\n<!-- end -->)", re.DOTALL)
+
+
+def filled(text: str, results: Results) -> str:
+    """``text`` with every ``<!-- table: NAME -->`` block made anew."""
+
+    def fill(block: re.Match[str]) -> str:
+        name = block["name"]
+        if name not in TABLES:
+            raise ValueError(f"there is no table {name!r}; known: {', '.join(TABLES)}")
+        return f"{block[1]}{TABLES[name](results)}{block[3]}"
+
+    return _BLOCK.sub(fill, text)
+
+
+def stale(pages: Sequence[Path], results: Results) -> list[Path]:
+    """The pages whose tables differ from what the records say."""
+    return [
+        page for page in pages if filled(page.read_text(encoding="utf-8"), results) != page.read_text(encoding="utf-8")
+    ]

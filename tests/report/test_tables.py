@@ -1,0 +1,74 @@
+"""The pages say what the records say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mshgnn.evaluation.rules import RULES
+from mshgnn.lab.experiment import check_experiment
+from mshgnn.lab.record import Record
+from mshgnn.lab.runner import Run
+from mshgnn.lab.store import FoldKey, FoldResult, RunInfo
+from mshgnn.report.published import paper_figures
+from mshgnn.report.results import Results, load_results
+from mshgnn.report.tables import GRAPH_SETS, TABLES, filled, stale
+from mshgnn.training.curves import CURVE_NAMES, Curves
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "reproduction.md"]
+
+
+def test_committed_pages_match_the_committed_records() -> None:
+    assert stale(PAGES, load_results(ROOT / "results")) == []
+
+
+def make_record(dataset: str, model: str, test_metric: float) -> Record:
+    experiment = check_experiment({"name": "x", "dataset": {"name": dataset}, "model": {"name": model}}, "test")
+    values = {name: np.array([0.5, test_metric]) for name in CURVE_NAMES}
+    curves = Curves(**values, sizes=(8, 1, 1))
+    info = RunInfo.__new__(RunInfo)
+    object.__setattr__(info, "experiment", experiment)
+    result = FoldResult(FoldKey(0, 0), curves, 1.0, 1.0, 10, {})
+    return Record(Run(info, (result,)), {name: rule([curves]) for name, rule in RULES.items()})
+
+
+def test_the_best_model_is_bold_and_a_missing_run_is_a_dash() -> None:
+    records = {
+        ("MUTAG", "gcn"): make_record("MUTAG", "gcn", 0.75),
+        ("MUTAG", "gin"): make_record("MUTAG", "gin", 0.875),
+        ("PTC", "gcn"): make_record("PTC", "gcn", 0.625),
+    }
+    table = TABLES["graph-models"](Results(records, {}))
+    gcn, gin = table.splitlines()[2:]
+    assert gcn.startswith("| GCN | 75.0 ± 0.0 | **62.5 ± 0.0** | – |")
+    assert gin.startswith("| GIN | **87.5 ± 0.0** | – | – |")
+
+
+def test_the_rules_table_shows_the_papers_figure_and_the_ceiling() -> None:
+    table = TABLES["graph-rules"](Results({}, {"ceilings": {"MUTAG": 100.0}}))
+    row = table.splitlines()[2]
+    assert row.endswith("| 99.1 ± 0.3 | 100.0 |")
+    assert len(table.splitlines()) == 2 + len(GRAPH_SETS)
+
+
+def test_only_marked_blocks_change() -> None:
+    text = "before\n<!-- table: graph-models -->\nold\n<!-- end -->\nafter"
+    new = filled(text, Results({}, {}))
+    assert "old" not in new
+    assert new.startswith("before\n<!-- table: graph-models -->\n| test, %")
+    assert new.endswith("\n<!-- end -->\nafter")
+    assert filled(new, Results({}, {})) == new
+
+
+def test_an_unknown_table_is_named() -> None:
+    with pytest.raises(ValueError, match="no table 'grph'"):
+        filled("<!-- table: grph -->\n\n<!-- end -->", Results({}, {}))
+
+
+def test_paper_figures_are_those_of_its_tables() -> None:
+    figures = paper_figures()
+    assert figures["MUTAG"].mean == 99.1
+    assert figures["Minesweeper"].mean == 94.78
+    assert len(figures) == 12
