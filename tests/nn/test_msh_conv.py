@@ -34,7 +34,7 @@ class Case(NamedTuple):
 
 
 ALL_CASES = [
-    Case(*options)
+    Case(*options)  # type: ignore[arg-type]
     for options in itertools.product(
         ("sum", "mean", "sqrt_degree"),
         (True, False),
@@ -125,7 +125,7 @@ def test_every_form_of_edges_gives_the_same() -> None:
         "EdgeIndex by column": EdgeIndex(edges, sparse_size=(6, 6)).sort_by("col").values,
         "csr": adjacency.to_sparse_csr(),
         "csc": adjacency.to_sparse_csc(),
-        "coo": adjacency.to_sparse_coo(),
+        "coo": adjacency.to_sparse(layout=torch.sparse_coo),
     }
     hooked = copy.deepcopy(conv)
     hooked.register_message_forward_hook(lambda *_: None)
@@ -142,7 +142,7 @@ def test_edge_features_of_a_sparse_adjacency_go_row_by_row() -> None:
     expected = conv(x, torch.stack([sender, receiver]), edge_attr)
     hooked = copy.deepcopy(conv)
     hooked.register_message_forward_hook(lambda *_: None)
-    for form in (adjacency.to_sparse_csr(), adjacency.to_sparse_csc(), adjacency.to_sparse_coo()):
+    for form in (adjacency.to_sparse_csr(), adjacency.to_sparse_csc(), adjacency.to_sparse(layout=torch.sparse_coo)):
         for layer in (conv, hooked):
             torch.testing.assert_close(layer(x, form, edge_attr), expected, rtol=0, atol=1e-12)
 
