@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from mshgnn.evaluation.rules import RULES
 from mshgnn.lab.experiment import check_experiment
 from mshgnn.lab.record import Record
