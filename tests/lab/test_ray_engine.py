@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from lab_helpers import make_data, make_experiment
+from lab_helpers import make_data, make_experiment, needs_mirror
 
+from mshgnn.data.store import data_root
 from mshgnn.lab.engines.local import LocalEngine
 from mshgnn.lab.engines.ray import RayEngine, import_ray, use_passing_token
 from mshgnn.lab.errors import LabError
-from mshgnn.lab.fold import FoldJob
+from mshgnn.lab.fold import FoldJob, load_data
+from mshgnn.lab.runner import load_run
 from mshgnn.lab.store import FoldKey, FoldResult
 from mshgnn.training.curves import Curves
 from mshgnn.training.loop import EpochReport
@@ -20,24 +25,18 @@ from mshgnn.training.loop import EpochReport
 pytest.importorskip("ray")
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A head without processors, where the data lies, and two nodes of one processor each."""
-    home = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(home))
-        patch.delenv("RAY_AUTH_MODE", raising=False)
-        use_passing_token()
-        ray = import_ray()
-        from ray.cluster_utils import Cluster
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    ray: Any = import_ray()
+    from ray.cluster_utils import Cluster
 
-        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-        made.workers = [made.add_node(num_cpus=1) for _ in range(2)]
-        ray.init(address=made.address, log_to_driver=False)
-        yield made
-        ray.shutdown()
-        made.shutdown()
-        assert not (home / ".ray").exists(), "nothing may be written under the home folder"
+    made: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    ray.init(address=made.address, log_to_driver=False)
+    yield made
+    ray.shutdown()
+    made.shutdown()
 
 
 def make_jobs(epochs: int, folds: int = 3) -> list[FoldJob]:
@@ -54,12 +53,13 @@ def ignore(key: FoldKey, report: EpochReport) -> None:
 
 
 def test_the_run_survives_the_death_of_a_node_with_the_same_numbers(cluster: Any) -> None:
-    data, jobs = make_data(), make_jobs(epochs=30)
+    data, jobs = make_data(), make_jobs(epochs=40)
+    nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
     results = []
     for result in RayEngine().run(jobs, data, ignore):
         results.append(result)
         if len(results) == 1:
-            cluster.remove_node(cluster.workers.pop(), allow_graceful=False)
+            cluster.remove_node(nodes[0], allow_graceful=False)
     assert by_key(results) == by_key(list(LocalEngine(1).run(jobs, data, ignore)))
     assert len(results) == len(jobs)
 
@@ -80,5 +80,22 @@ def test_a_users_own_choice_of_authentication_stays(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     monkeypatch.delenv("RAY_AUTH_TOKEN", raising=False)
     use_passing_token()
-    assert os.environ["RAY_AUTH_MODE"] == "disabled"
     assert "RAY_AUTH_TOKEN" not in os.environ
+
+
+@needs_mirror
+def test_a_ray_of_our_own_leaves_nothing_in_the_home_folder(tmp_path: Path) -> None:
+    experiment = tmp_path / "mutag-gcn.yaml"
+    experiment.write_text("dataset: {name: MUTAG}\nmodel: {name: gcn}\ntraining: {epochs: 2}\nfolds: [0, 1]\n")
+    home = tmp_path / "home"
+    home.mkdir()
+    program = [sys.executable, "-c", "from mshgnn.cli import main; main()", "run", str(experiment)]
+    options = ["--engine", "ray", "--jobs", "2", "--out", str(tmp_path / "run")]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    environment["MSHGNN_DATA"] = str(data_root(None))
+    subprocess.run([*program, *options], env=environment | {"HOME": str(home)}, check=True, stdout=subprocess.DEVNULL)
+    assert not (home / ".ray").exists()
+    run = load_run(tmp_path / "run")
+    jobs = [FoldJob(run.info.experiment, result.key, {}) for result in run.results]
+    local = list(LocalEngine(1).run(jobs, load_data(run.info.experiment), ignore))
+    assert by_key(list(run.results)) == by_key(local)

@@ -68,10 +68,9 @@ def import_ray() -> Any:
 def use_passing_token() -> None:
     """Give a Ray of our own a token in the environment, unless the user has settled how Ray authenticates.
 
-    Ray 2.60 wants a token and else writes one under the home folder; this one dies with the process.
+    Ray 2.60 wants a token and else writes one under the home folder; this one ends with the process.
     """
-    if "RAY_AUTH_MODE" not in os.environ:
-        os.environ["RAY_AUTH_MODE"] = "token"
+    if not any(name in os.environ for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")):
         os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
 
 
