@@ -23,11 +23,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from mshgnn.ops.plan import Chunk, Plan, plan_for, tiles
+from mshgnn.ops.plan import Chunk, Plan, plan_for
 from mshgnn.ops.threads import run_chunks
 
 Floats = npt.NDArray[np.float32]
 COMPILE_SECONDS = 20
+KEPT_FLOATS = 2**22  # F_v of graphs that small (16 MB) is kept for the backward pass: a matrix product saved
 ANNOUNCE_AFTER = 2.0  # seconds; a load from the disk cache takes less
 
 
@@ -79,11 +80,10 @@ class Layer(NamedTuple):
         """Room for the phases of the receiver with the most edges, rounded up to a whole group."""
         return np.empty((self.plan.largest_degree + 4) * self.padded_projections, np.float32)
 
-    def tile_buffer(self, chunk: Chunk) -> tuple[list[tuple[int, int]], Tensor]:
-        """The tiles of a chunk and room for the largest."""
-        floats = self.padded_width * self.padded_projections
-        parts = tiles(chunk, floats)
-        return parts, torch.empty(parts[0][1] - parts[0][0], floats)
+    def tile_buffer(self, chunk: Chunk) -> Tensor:
+        """Room for the largest tile of a chunk."""
+        lo, hi = chunk.tiles[0]
+        return torch.empty(hi - lo, self.padded_width * self.padded_projections)
 
 
 def _flat(tensor: Tensor | None) -> Floats:
@@ -158,25 +158,30 @@ def forward(
     edge_phase: Tensor | None,
     gate: Tensor | None,
     gating: int,
-) -> tuple[Tensor, Tensor]:
-    """``S`` and ``G`` (no rows without a gate)."""
+    keep: bool = False,
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """``S``, ``G`` (no rows without a gate), and with ``keep`` all ``F_v`` of a small graph for the backward pass."""
     layer = _prepare(x_receiver, x_sender, weight, bias, phase, rowptr, sender, frequencies, edge_phase, gate, gating)
+    num_receivers, projection = x_receiver.size(0), layer.padded_width * layer.padded_projections
     width = 2 * frequencies.numel() * layer.num_projections
-    S = x_receiver.new_empty(x_receiver.size(0), width)
-    G = x_receiver.new_empty(x_receiver.size(0) if gating else 0, width)
-    flat_S, flat_G = S.numpy().reshape(-1), G.numpy().reshape(-1)
+    S = torch.empty(num_receivers, width)
+    G = torch.empty(num_receivers if gating else 0, width)
+    kept = torch.empty(num_receivers, projection) if keep and num_receivers * projection <= KEPT_FLOATS else None
+    outputs = S.numpy().reshape(-1), G.numpy().reshape(-1)
     kernel = kernels(layer.lanes)[0]
 
     def work(index: int) -> None:
-        parts, tile = layer.tile_buffer(layer.plan.chunks[index])
+        chunk = layer.plan.chunks[index]
+        buffer = layer.tile_buffer(chunk) if kept is None else kept
+        array = buffer.numpy().reshape(-1)
         p = layer.phase_buffer()
-        flat_tile = tile.view(-1).numpy()
-        for lo, hi in parts:
-            torch.mm(layer.x_receiver[lo:hi], layer.by_feature, out=tile[: hi - lo])
-            kernel(lo, hi, flat_tile, *layer.arrays, p, flat_S, flat_G)
+        for lo, hi in chunk.tiles:
+            origin = lo if kept is None else 0
+            torch.mm(layer.x_receiver[lo:hi], layer.by_feature, out=buffer[lo - origin : hi - origin])
+            kernel(lo, hi, origin, array, *layer.arrays, p, *outputs)
 
     run_chunks(work, len(layer.plan.chunks))
-    return S, G
+    return S, G, kept
 
 
 def backward(
@@ -194,82 +199,82 @@ def backward(
     gate: Tensor | None,
     gating: int,
     needs: list[bool],
+    kept: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Gradients of x_receiver, x_sender, weight, bias, phase, frequencies, edge_phase, gate; empty if not needed."""
     layer = _prepare(x_receiver, x_sender, weight, bias, phase, rowptr, sender, frequencies, edge_phase, gate, gating)
     chunks = layer.plan.chunks
-    D, F, num_projections = layer.padded_width, layer.padded_projections, layer.num_projections
+    D, F, num_projections, width = layer.padded_width, layer.padded_projections, layer.num_projections, x_sender.size(1)
     num_bands, receiver_width = frequencies.numel(), x_receiver.size(1)
-    needs_receiver, _, needs_weight, _, needs_phase, needs_frequencies, needs_edge_phase, _ = needs
-
-    def room(like: Tensor | None, needed: bool) -> Tensor:
-        return (
-            torch.empty_like(like, memory_format=torch.contiguous_format)
-            if needed and like is not None
-            else torch.empty(0)
-        )
-
-    grad_receiver = room(x_receiver, needs_receiver)
-    grad_phase = room(phase, needs_phase)
-    grad_edge_phase = room(edge_phase, needs_edge_phase)
-    outputs = (_flat(grad_phase), _flat(grad_edge_phase))
-    inputs = (_flat(grad_S), _flat(grad_G))
-    senders = [torch.empty(0)] * len(chunks)
-    weights = [torch.empty(0)] * len(chunks)
-    biases = np.zeros((len(chunks), F * D))
+    needs_receiver, needs_sender, needs_weight, needs_bias = needs[:4]
+    needs_phase, needs_frequencies, needs_edge_phase, needs_gate = needs[4:]
+    nothing = torch.empty(0)
+    grad_sender = grad_weight = grad_bias = grad_frequencies = grad_gate = nothing
+    grad_receiver = torch.empty(x_receiver.shape) if needs_receiver else nothing
+    grad_phase = torch.empty(phase.shape) if needs_phase and phase is not None else nothing
+    grad_edge_phase = torch.empty(edge_phase.shape) if needs_edge_phase and edge_phase is not None else nothing
+    outputs = _flat(grad_phase), _flat(grad_edge_phase)
+    inputs = _flat(grad_S), _flat(grad_G)
+    sender_sums = [torch.zeros(0, D)] * len(chunks)
+    weight_sums = [torch.zeros(0)] * len(chunks)
+    bias_sums = np.zeros((len(chunks), F * D))
     frequency_sums = np.zeros((len(chunks), num_bands * F if needs_frequencies else 0))
     gate_sums = np.zeros((len(chunks), 2 * num_bands * F))
     kernel = kernels(layer.lanes)[1]
 
     def work(index: int) -> None:
         chunk = chunks[index]
-        parts, tile = layer.tile_buffer(chunk)
+        buffer = layer.tile_buffer(chunk)
+        grad_tile = buffer.numpy().reshape(-1)
+        tile = grad_tile if kept is None else kept.numpy().reshape(-1)
         p = layer.phase_buffer()
-        flat_tile = tile.view(-1).numpy()
         grad_sender = torch.zeros(chunk.high - chunk.low, D)
-        grad_weight = torch.zeros(F * D, receiver_width) if needs_weight else torch.empty(0)
-        flat_sender = grad_sender.view(-1).numpy()
-        for lo, hi in parts:
-            x, part = layer.x_receiver[lo:hi], tile[: hi - lo]
-            torch.mm(x, layer.by_feature, out=part)
+        flat_sender = grad_sender.numpy().reshape(-1)
+        sums = torch.empty(0)
+        for lo, hi in chunk.tiles:
+            x, part = layer.x_receiver[lo:hi], buffer[: hi - lo]
+            if kept is None:
+                torch.mm(x, layer.by_feature, out=part)
             kernel(
-                lo, hi, flat_tile, *layer.arrays, p, *inputs, chunk.low, flat_sender, biases[index], *outputs,
-                frequency_sums[index], gate_sums[index],
+                lo, hi, lo if kept is None else 0, tile, *layer.arrays, p, kept is not None, grad_tile, *inputs,
+                chunk.low, flat_sender, bias_sums[index], *outputs, frequency_sums[index], gate_sums[index],
             )  # fmt: skip
             if needs_weight:
-                grad_weight.addmm_(part.t(), x)
+                sums = sums.addmm_(part.t(), x) if sums.numel() else torch.mm(part.t(), x)
             if needs_receiver:
                 torch.mm(part, layer.by_projection, out=grad_receiver[lo:hi])
-        senders[index], weights[index] = grad_sender, grad_weight
+        sender_sums[index], weight_sums[index] = grad_sender, sums
 
     run_chunks(work, len(chunks))
-    width = x_sender.size(1)
-    grad_sender = torch.empty(0)
-    if needs[1]:
-        grad_sender = torch.zeros(x_sender.size(0), D)
-        for chunk, partial in zip(chunks, senders, strict=True):
-            grad_sender[chunk.low : chunk.high] += partial
-        grad_sender = grad_sender[:, :width].contiguous()
-    grad_weight = torch.empty(0)
+    if needs_sender:
+        grad_sender = _sum_senders(chunks, sender_sums, x_sender.size(0))[:, :width].contiguous()
     if needs_weight:
-        grad_weight = torch.zeros(F * D, receiver_width)
-        for partial in weights:
-            grad_weight += partial
-        grad_weight = _trim(grad_weight.view(F, D, -1), num_projections, width).reshape(weight.shape)
-    grad_bias = torch.empty(0)
-    if needs[3]:
-        sums = torch.from_numpy(biases.sum(0)).float().view(F, D, 1)
-        grad_bias = _trim(sums, num_projections, width).reshape(bias.shape)
-    grad_frequencies = torch.empty(0)
+        grad_weight = weight_sums[0] if chunks else torch.zeros(F * D, receiver_width)
+        for part in weight_sums[1:]:
+            grad_weight += part
+        grad_weight = grad_weight.view(F, D, receiver_width)[:num_projections, :width].reshape(weight.shape)
+    if needs_bias:
+        grad_bias = _single(bias_sums).view(F, D)[:num_projections, :width].reshape(-1)
     if needs_frequencies:
-        grad_frequencies = torch.from_numpy(frequency_sums.sum(0)).view(num_bands, F).sum(1).float()
-    grad_gate = torch.empty(0)
-    if needs[7]:
-        grad_gate = torch.from_numpy(gate_sums.sum(0)).float().view(-1, F)[:, :num_projections].reshape(-1)
+        grad_frequencies = _single(frequency_sums.reshape(len(chunks), num_bands, F).sum(2))
+    if needs_gate:
+        grad_gate = _single(gate_sums).view(-1, F)[:, :num_projections].reshape(-1)
     return (
         grad_receiver, grad_sender, grad_weight, grad_bias, grad_phase, grad_frequencies, grad_edge_phase, grad_gate
     )  # fmt: skip
 
 
-def _trim(padded: Tensor, num_projections: int, width: int) -> Tensor:
-    return padded[:num_projections, :width]
+def _sum_senders(chunks: list[Chunk], parts: list[Tensor], num_senders: int) -> Tensor:
+    """The gradients of all senders from those of the chunks, in the order of the chunks."""
+    if parts and parts[0].size(0) == num_senders:
+        total, rest = parts[0], 1
+    else:
+        total, rest = torch.zeros(num_senders, parts[0].size(1) if parts else 1), 0
+    for chunk, part in zip(chunks[rest:], parts[rest:], strict=True):
+        total[chunk.low : chunk.high] += part
+    return total
+
+
+def _single(sums: npt.NDArray[np.float64]) -> Tensor:
+    """The float64 sums of the chunks, added and rounded once."""
+    return torch.from_numpy(sums.sum(0)).float()

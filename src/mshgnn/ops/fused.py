@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from typing import Any
 
@@ -31,7 +32,10 @@ def _forward(
 ) -> tuple[Tensor, Tensor]:
     from mshgnn.ops import cpu
 
-    return cpu.forward(x_receiver, x_sender, weight, bias, phase, rowptr, sender, frequencies, edge_phase, gate, gating)
+    total, gated, _ = cpu.forward(
+        x_receiver, x_sender, weight, bias, phase, rowptr, sender, frequencies, edge_phase, gate, gating
+    )
+    return total, gated
 
 
 @_forward.register_fake
@@ -114,10 +118,16 @@ _DIFFERENTIABLE = (0, 1, 2, 3, 4, 7, 8, 9)
 def _differentiate(ctx: Any, grad_plain: Tensor, grad_gated: Tensor) -> tuple[Tensor | None, ...]:
     inputs = ctx.saved_tensors
     needs = [ctx.needs_input_grad[place] for place in _DIFFERENTIABLE]
+    gradients: Iterable[Tensor | None]
     if torch.is_grad_enabled():
         gradients = _differentiable_gradients(inputs, ctx.gating, needs, grad_plain, grad_gated)
     else:
-        gradients = list(_backward(grad_plain, grad_gated, *inputs, ctx.gating, needs))
+        gradients = _backward(grad_plain, grad_gated, *inputs, ctx.gating, needs)
+    return _spread(needs, gradients)
+
+
+def _spread(needs: list[bool], gradients: Iterable[Tensor | None]) -> tuple[Tensor | None, ...]:
+    """One gradient or ``None`` for each argument of the operator."""
     result: list[Tensor | None] = [None] * 11
     for place, needed, gradient in zip(_DIFFERENTIABLE, needs, gradients, strict=True):
         result[place] = gradient if needed else None
@@ -158,6 +168,29 @@ def _differentiable_gradients(
 _forward.register_autograd(_differentiate, setup_context=_setup)
 
 
+class _Eager(torch.autograd.Function):
+    """The same without the dispatcher: a third of a millisecond less for a step, a lot on small graphs."""
+
+    @staticmethod
+    def forward(ctx: Any, *inputs: Any) -> tuple[Tensor, Tensor]:
+        from mshgnn.ops import cpu
+
+        total, gated, ctx.kept = cpu.forward(*inputs, any(ctx.needs_input_grad))
+        _setup(ctx, inputs, (total, gated))
+        return total, gated
+
+    @staticmethod
+    def backward(ctx: Any, grad_plain: Tensor, grad_gated: Tensor) -> tuple[Tensor | None, ...]:
+        if torch.is_grad_enabled():
+            return _differentiate(ctx, grad_plain, grad_gated)
+        from mshgnn.ops import cpu
+
+        needs = [ctx.needs_input_grad[place] for place in _DIFFERENTIABLE]
+        arguments = (grad_plain, grad_gated, *ctx.saved_tensors, ctx.gating, needs, ctx.kept)
+        found = cpu.backward(*arguments)
+        return _spread(needs, found)
+
+
 def obstacle(x_receiver: Tensor, frequencies: Tensor) -> str | None:
     """Why the fused backend does not apply, or ``None`` where it does."""
     if not HAS_NUMBA:
@@ -185,7 +218,9 @@ def harmonic_aggregate_fused(
 ) -> tuple[Tensor, Tensor | None]:
     """The kernels; see :func:`mshgnn.ops.harmonic_aggregate`."""
     gating = 0 if gate is None else GATINGS.index(gate_activation)
-    total, gated = _forward(
+    traced = torch.compiler.is_compiling() or type(x_receiver) not in (Tensor, torch.nn.Parameter)
+    operator: Callable[..., tuple[Tensor, Tensor]] = _forward if traced else _Eager.apply
+    total, gated = operator(
         x_receiver, x_sender, weight, bias, phase, csr.rowptr, csr.sender, frequencies, edge_phase, gate, gating
     )
     return total, gated if gate is not None else None

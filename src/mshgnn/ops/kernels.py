@@ -189,10 +189,8 @@ def add_into(target, target_offset, values, offset, size, zero, lanes):
 
 
 @jit
-def receiver_phases(v, lo, first, last, tile, bias, x, senders, phase, edge_phase, width, D, F, start, p, zero, lanes):
-    """Phases of all edges of receiver ``v``; adds ``b_f`` to its projection on the way."""
-    row = (v - lo) * D * F
-    add_into(tile, row, bias, 0, D * F, zero, lanes)
+def receiver_phases(v, row, first, last, tile, x, senders, phase, edge_phase, width, D, F, start, p, zero, lanes):
+    """Phases of all edges of receiver ``v``, whose projection lies at ``row`` of the tile."""
     if phase.size:
         copy_blocks(phase, v * width, width, start, 0, F, 1, width)
     phases(tile, row, senders, x, D, F, first, last, start, p, zero, lanes)
@@ -212,9 +210,9 @@ def sigmoid(logit):
     return power / (_f(1.0) + power)
 
 
-_SHARED = "i8,i8,f4[::1],f4[::1],f4[::1],f4[::1],i8[::1],i4[::1],f4[::1],f4[::1],b1,f4[::1],i8,i8,i8,i8,f4[::1]"
+_SHARED = "i8,i8,i8,f4[::1],f4[::1],f4[::1],f4[::1],i8[::1],i4[::1],f4[::1],f4[::1],b1,f4[::1],i8,i8,i8,i8,f4[::1]"
 _FORWARD = f"i8({_SHARED},f4[::1],f4[::1])"
-_BACKWARD = f"i8({_SHARED},f4[::1],f4[::1],i8,f4[::1],f8[::1],f4[::1],f4[::1],f8[::1],f8[::1])"
+_BACKWARD = f"i8({_SHARED},b1,f4[::1],f4[::1],f4[::1],i8,f4[::1],f8[::1],f4[::1],f4[::1],f8[::1],f8[::1])"
 
 
 def build_kernels(lanes: int, source: int):
@@ -226,27 +224,13 @@ def build_kernels(lanes: int, source: int):
 
     @njit(_FORWARD, nogil=True, error_model="numpy", boundscheck=False, cache=True)
     def forward(
-        lo,
-        hi,
-        tile,
-        bias,
-        x,
-        phase,
-        rowptr,
-        senders,
-        edge_phase,
-        frequencies,
-        doubling,
-        gate,
-        gating,
-        width,
-        D,
-        F,
-        p,
-        S,
-        G,
-    ):
-        """``S_v`` and ``G_v`` of the receivers ``lo <= v < hi``; ``tile`` holds ``W_f h_v`` by feature."""
+        lo, hi, origin, tile, bias, x, phase, rowptr, senders, edge_phase, frequencies, doubling, gate, gating, width,
+        D, F, p, S, G,
+    ):  # fmt: skip
+        """``S_v`` and ``G_v`` of the receivers ``lo <= v < hi``.
+
+        ``tile`` holds ``W_f h_v`` by feature, from receiver ``origin`` on; on return ``W_f h_v + b_f``.
+        """
         zero = zeros(lanes)
         bands = 2 * frequencies.size
         size = bands * F
@@ -260,8 +244,10 @@ def build_kernels(lanes: int, source: int):
             clear(plain, 0, size, zero, lanes)
             clear(gated, 0, size, zero, lanes)
             if first < last:
+                row = (v - origin) * D * F
+                add_into(tile, row, bias, 0, D * F, zero, lanes)
                 receiver_phases(
-                    v, lo, first, last, tile, bias, x, senders, phase, edge_phase, width, D, F, start, p, zero, lanes
+                    v, row, first, last, tile, x, senders, phase, edge_phase, width, D, F, start, p, zero, lanes
                 )
                 top = _f(-np.inf)
                 weight_sum = _f(0)
@@ -290,11 +276,13 @@ def build_kernels(lanes: int, source: int):
 
     @njit(_BACKWARD, nogil=True, error_model="numpy", boundscheck=False, cache=True)
     def backward(
-        lo, hi, tile, bias, x, phase, rowptr, senders, edge_phase, frequencies, doubling, gate, gating, width, D, F, p,
-        grad_S, grad_G, first_sender, grad_x, grad_bias, grad_phase, grad_edge_phase, grad_frequencies, grad_gate,
+        lo, hi, origin, tile, bias, x, phase, rowptr, senders, edge_phase, frequencies, doubling, gate, gating, width,
+        D, F, p, biased, grad_tile, grad_S, grad_G, first_sender, grad_x, grad_bias, grad_phase, grad_edge_phase,
+        grad_frequencies, grad_gate,
     ):  # fmt: skip
-        """Gradients of one tile; on return ``tile`` holds ``dF_v`` by projection.
+        """Gradients of the receivers ``lo <= v < hi``; on return ``grad_tile`` holds ``dF_v`` by projection.
 
+        ``grad_tile`` may be ``tile`` itself. ``biased``: the tile comes from a forward pass, with ``b_f`` added.
         ``grad_x`` starts at sender ``first_sender``. ``grad_bias``, ``grad_frequencies`` and ``grad_gate`` are sums
         over the receivers of a chunk, kept in float64.
         """
@@ -321,15 +309,17 @@ def build_kernels(lanes: int, source: int):
             d_logits = np.empty(p.size // F, np.float32)
         for v in range(lo, hi):
             first, last = peek(rowptr, v), peek(rowptr, v + 1)
-            row = (v - lo) * D * F
+            row, target = (v - origin) * D * F, (v - lo) * D * F
             if first == last:
-                clear(tile, row, D * F, zero, lanes)
+                clear(grad_tile, target, D * F, zero, lanes)
                 if grad_phase.size:
                     clear(d_phase, 0, F, zero, lanes)
                     copy_blocks(d_phase, 0, F, grad_phase, v * width, width, 1, width)
                 continue
+            if not biased:
+                add_into(tile, row, bias, 0, D * F, zero, lanes)
             receiver_phases(
-                v, lo, first, last, tile, bias, x, senders, phase, edge_phase, width, D, F, start, p, zero, lanes
+                v, row, first, last, tile, x, senders, phase, edge_phase, width, D, F, start, p, zero, lanes
             )
             for block in range(0, F, lanes):
                 for j in range(0, D, lanes):
@@ -387,11 +377,12 @@ def build_kernels(lanes: int, source: int):
                 copy_blocks(p, 0, F, grad_edge_phase, first * width, width, last - first, width)
             if grad_phase.size:
                 copy_blocks(d_phase, 0, F, grad_phase, v * width, width, 1, width)
-            clear(tile, row, D * F, zero, lanes)
+            clear(grad_tile, target, D * F, zero, lanes)
             outer_products(
-                p, by_projection, x, senders, first, last, width, D, F, tile, row, grad_x, first_sender, zero, lanes
-            )
-            add_into(tile_bias, 0, tile, row, D * F, zero, lanes)
+                p, by_projection, x, senders, first, last, width, D, F, grad_tile, target, grad_x, first_sender, zero,
+                lanes,
+            )  # fmt: skip
+            add_into(tile_bias, 0, grad_tile, target, D * F, zero, lanes)
             if want_frequencies:
                 flush(grad_frequencies, d_frequency, K * F)
             if gating != NO_GATE:

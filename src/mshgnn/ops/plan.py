@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -12,20 +13,23 @@ from torch import Tensor
 from mshgnn.ops.csr import check_csr
 
 MAX_CHUNKS = 16
-CHUNK_WORK = 2**25  # multiply-adds of a forward pass that are worth a chunk of their own
+CHUNK_WORK = 2**26  # multiply-adds of a forward pass that are worth a chunk of their own
 TILE_FLOATS = 2**18  # numbers of F_v in one tile: 1 MB, half of a usual second-level cache
-BUFFER_FLOATS = 2**29  # the sender gradients of all chunks together: 2 GB
+# Every chunk has a buffer for the gradients of its senders. Together they hold at most so many times all senders ..
+BUFFER_COPIES = 4
+BUFFER_FLOATS = 2**29  # .. and at most 2 GB, unless two chunks already do not fit
 
 Ints = npt.NDArray[np.int64]
 
 
 class Chunk(NamedTuple):
-    """Receivers ``first <= v < last``, whose senders lie in ``low <= u < high``."""
+    """Receivers ``first <= v < last`` in tiles that fit the cache; their senders lie in ``low <= u < high``."""
 
     first: int
     last: int
     low: int
     high: int
+    tiles: list[tuple[int, int]]
 
 
 class Plan(NamedTuple):
@@ -37,25 +41,34 @@ class Plan(NamedTuple):
     senders: npt.NDArray[np.int32]
 
 
-def _cut(rowptr: Ints, sender: npt.NDArray[np.int32], node_work: int, edge_work: int, sender_width: int) -> list[Chunk]:
+def _cut(rowptr: Ints, senders: npt.NDArray[np.int32], num_senders: int, widths: tuple[int, int, int]) -> list[Chunk]:
     """Chunks of nearly equal work, at most ``MAX_CHUNKS``, few enough for their sender buffers."""
+    receiver_width, sender_width, num_projections = widths
+    projection = sender_width * num_projections
     num_receivers = rowptr.size - 1
-    work = node_work * np.arange(num_receivers + 1) + edge_work * rowptr
+    work = projection * (receiver_width * np.arange(num_receivers + 1) + rowptr)
+    room = min(BUFFER_COPIES * num_senders, BUFFER_FLOATS // sender_width)
     count = 1
     while count < MAX_CHUNKS and count * CHUNK_WORK < work[-1]:
         count *= 2
     while True:
-        borders = np.searchsorted(work, np.arange(1, count) * (work[-1] / count))
-        borders = np.concatenate([[0], borders, [num_receivers]])
+        borders = np.searchsorted(work, np.arange(1, count) * (work[-1] / count)).tolist()
         chunks = []
-        for first, last in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
+        for first, last in pairwise([0, *borders, num_receivers]):
             if first < last:
-                senders = sender[rowptr[first] : rowptr[last]]
-                low, high = (int(senders.min()), int(senders.max()) + 1) if senders.size else (0, 0)
-                chunks.append(Chunk(first, last, low, high))
-        if count <= 2 or sum(chunk.high - chunk.low for chunk in chunks) * sender_width <= BUFFER_FLOATS:
+                own = senders[rowptr[first] : rowptr[last]]
+                low, high = (int(own.min()), int(own.max()) + 1) if own.size else (0, 0)
+                chunks.append(Chunk(first, last, low, high, _tiles(first, last, projection)))
+        if count <= 2 or sum(chunk.high - chunk.low for chunk in chunks) <= room:
             return chunks
         count //= 2
+
+
+def _tiles(first: int, last: int, floats_per_receiver: int) -> list[tuple[int, int]]:
+    """Tiles of nearly equal size."""
+    count = -(-(last - first) // max(16, TILE_FLOATS // floats_per_receiver))
+    step = -(-(last - first) // count)
+    return [(lo, min(lo + step, last)) for lo in range(first, last, step)]
 
 
 class _Known(NamedTuple):
@@ -79,19 +92,18 @@ class _PlanCache:
         if known is not None and known.key == key and known.rowptr() is rowptr and known.sender() is sender:
             return known.plan
         check_csr(rowptr, sender, num_senders)
-        plan = _make(rowptr, sender, *widths)
+        plan = _make(rowptr, sender, num_senders, widths)
         if not inference:  # those have no version to tell a change by
             reference = weakref.ref(rowptr, lambda _: self._entries.pop(place, None))
             self._entries[place] = _Known(reference, weakref.ref(sender), key, plan)
         return plan
 
 
-def _make(rowptr: Tensor, sender: Tensor, receiver_width: int, sender_width: int, num_projections: int) -> Plan:
+def _make(rowptr: Tensor, sender: Tensor, num_senders: int, widths: tuple[int, int, int]) -> Plan:
     rows: Ints = np.ascontiguousarray(rowptr.numpy(), dtype=np.int64)
     senders = np.ascontiguousarray(sender.numpy(), dtype=np.int32)
-    edge_work = sender_width * num_projections
-    chunks = _cut(rows, senders, edge_work * receiver_width, edge_work, sender_width)
-    return Plan(chunks, int(np.diff(rows).max()) if rows.size > 1 else 0, rows, senders)
+    largest_degree = int(np.diff(rows).max()) if rows.size > 1 else 0
+    return Plan(_cut(rows, senders, num_senders, widths), largest_degree, rows, senders)
 
 
 _cache = _PlanCache()
@@ -103,12 +115,3 @@ def plan_for(rowptr: Tensor, sender: Tensor, num_senders: int, widths: tuple[int
     Raises ``ValueError`` where ``rowptr`` or ``sender`` do not describe a graph: no kernel runs before this.
     """
     return _cache.get(rowptr, sender, num_senders, widths)
-
-
-def tiles(chunk: Chunk, floats_per_receiver: int) -> list[tuple[int, int]]:
-    """Equal tiles of receivers that fit the cache."""
-    receivers = chunk.last - chunk.first
-    size = max(16, TILE_FLOATS // floats_per_receiver)
-    count = -(-receivers // size)
-    step = -(-receivers // count)
-    return [(lo, min(lo + step, chunk.last)) for lo in range(chunk.first, chunk.last, step)]
