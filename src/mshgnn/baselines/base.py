@@ -70,6 +70,10 @@ class Encoder(nn.Linear):
         product: Tensor = _SparseProduct.apply(*self._transposed, self.weight.t())  # type: ignore[no-untyped-call]
         return product if self.bias is None else product + self.bias
 
+    def __getstate__(self) -> dict[str, object]:
+        """What copies and pickles hold: not the features seen, which torch could not copy either."""
+        return {name: value for name, value in self.__dict__.items() if name != "_transposed"}
+
 
 class _SparseProduct(torch.autograd.Function):
     """``A B`` for a constant sparse ``A``, with ``A^T`` at hand for the gradient of ``B``."""
