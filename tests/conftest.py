@@ -1,4 +1,4 @@
-"""Shared by all tests: few threads, and small random graphs."""
+"""Shared by all tests: one thread, one seed, and a way to keep off the fused kernels."""
 
 from __future__ import annotations
 
@@ -7,7 +7,18 @@ from collections.abc import Iterator
 import pytest
 import torch
 
+from mshgnn.ops import get_backend, set_backend
+
 torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def reference_backend() -> Iterator[None]:
+    """The plain-torch backend: the fused one would compile kernels anew for each width these tests take."""
+    before = get_backend()
+    set_backend("reference")
+    yield
+    set_backend(before)
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,8 @@ from torch_geometric.data import Batch, Data
 
 from mshgnn.nn import MSHGNN, HarmonicBlock
 
+pytestmark = pytest.mark.usefixtures("reference_backend")
+
 NUM_LAYERS = 15
 
 

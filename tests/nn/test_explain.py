@@ -12,6 +12,8 @@ from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
 
 from mshgnn.nn import MSHGNN, MSHConv
 
+pytestmark = pytest.mark.usefixtures("reference_backend")
+
 EDGES = torch.tensor([[0, 1, 2, 3, 3, 1, 4, 2], [1, 2, 0, 0, 2, 1, 3, 4]])
 PRESET_READOUTS = [("stable", "sum"), ("paper", "frequency"), ("released", "attention"), ("stable", "frequency")]
 

@@ -19,6 +19,8 @@ from mshgnn.testing import (
     assert_permutation_invariant,
 )
 
+pytestmark = pytest.mark.usefixtures("reference_backend")
+
 EDGES = torch.tensor([[0, 1, 2, 3, 3, 1], [1, 2, 0, 0, 2, 1]])
 SMALL: dict[str, Any] = {"hidden_channels": 4, "num_projections": 2}
 

@@ -14,7 +14,10 @@ from torch_geometric.nn import MessagePassing
 from transcription import transcribed
 
 from mshgnn.nn import MSHConv
+from mshgnn.ops import set_backend
 from mshgnn.testing import assert_gradients, assert_permutation_equivariant
+
+pytestmark = pytest.mark.usefixtures("reference_backend")
 
 # Node 4 is isolated, 3 -> 0 comes twice, 2 -> 2 is a loop, nothing is symmetric or sorted.
 EDGES = torch.tensor([[3, 1, 2, 3, 0, 2, 5, 0], [0, 2, 0, 0, 3, 2, 2, 5]])
@@ -185,11 +188,14 @@ def test_edge_phases_and_messages_come_in_the_order_of_the_edges() -> None:
     torch.testing.assert_close(conv(x, EDGES), total + conv.root(x))
 
 
-def test_single_and_double_precision_agree() -> None:
+@pytest.mark.parametrize("backend", ["reference", "auto"])
+def test_single_and_double_precision_agree(backend: str) -> None:
+    set_backend(backend)
     conv, x = MSHConv(3, 5), torch.randn(6, 3)
     assert conv(x, EDGES).dtype == torch.float32
     double = copy.deepcopy(conv).double()
     torch.testing.assert_close(conv(x, EDGES).double(), double(x.double(), EDGES), rtol=1e-4, atol=1e-5)
+    set_backend("reference")
 
 
 def test_autocast_keeps_the_phases_in_single_precision() -> None:

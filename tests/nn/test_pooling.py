@@ -8,6 +8,8 @@ from torch import Tensor
 
 from mshgnn.nn import MSHGNN, FrequencyAwarePooling, HarmonicBlock
 
+pytestmark = pytest.mark.usefixtures("reference_backend")
+
 EDGES = torch.tensor([[0, 1, 2, 3, 3, 1], [1, 2, 0, 0, 2, 1]])
 BATCH = torch.tensor([0, 0, 0, 0, 2])  # graph 1 has no nodes, graph 2 no edges
 

@@ -12,6 +12,8 @@ from safetensors.torch import load_file, save_file
 
 from mshgnn.nn import MSHGNN, PRESETS
 
+pytestmark = pytest.mark.usefixtures("reference_backend")
+
 EDGES = torch.tensor([[0, 1, 2, 3, 3, 1], [1, 2, 0, 0, 2, 1]])
 
 

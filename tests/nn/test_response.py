@@ -5,6 +5,8 @@ import torch
 
 from mshgnn.nn import MSHConv, frequency_response
 
+pytestmark = pytest.mark.usefixtures("reference_backend")
+
 EDGES = torch.tensor([[3, 1, 2, 3, 0], [0, 2, 0, 0, 3]])
 
 

@@ -14,6 +14,8 @@ from torch_geometric.nn import GATConv
 
 from mshgnn.nn import MSHGNN, MSHConv
 
+pytestmark = pytest.mark.usefixtures("reference_backend")
+
 
 def as_data(graph: nx.Graph) -> Data:
     one_way = torch.tensor(list(graph.edges), dtype=torch.int64).reshape(-1, 2).t()

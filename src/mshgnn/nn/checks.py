@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 import torch
@@ -24,8 +23,9 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
 
 
 def check_number(name: str, value: object) -> None:
-    """``value`` must be a finite number."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+    """``value`` must be a number that is finite in single precision."""
+    largest = torch.finfo(torch.float32).max
+    if not isinstance(value, int | float) or isinstance(value, bool) or not -largest <= value <= largest:
         raise ValueError(f"{name} must be a finite number, got {value!r}")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Self
 
@@ -105,7 +104,8 @@ def checked_frequencies(frequencies: Sequence[float] | str) -> tuple[float, ...]
         raise ValueError(f"frequencies must be numbers or one of {', '.join(SCHEDULES)}, got {frequencies!r}") from None
     if not values:
         raise ValueError("frequencies must hold at least one number, got (); use 'none' for no modulation")
+    single = torch.finfo(torch.float32)
     for value in values:
-        if not math.isfinite(value) or value <= 0:
-            raise ValueError(f"frequencies must be positive and finite, got {value}")
+        if not single.tiny <= value <= single.max:
+            raise ValueError(f"frequencies must be positive and finite in single precision, got {value}")
     return values
