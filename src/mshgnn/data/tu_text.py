@@ -6,6 +6,7 @@ wrong in a file. This one returns the same tensors, checks every file first and 
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,8 @@ from mshgnn.data.dataset import DataError
 from mshgnn.data.text import MAX_LINE_BYTES
 
 MAX_LABELS = 10_000
+_WHOLE = re.compile(r"[+-]?\d{1,18}")  # what fits 64 bits
+_REAL = re.compile(r"[+-]?(nan|inf|infinity|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)", re.IGNORECASE)
 
 
 class TUTables(NamedTuple):
@@ -128,19 +131,17 @@ def _check_bytes(path: Path) -> bool:
 def _first_bad_line(path: Path, dtype: type[np.number], columns: int | None) -> str:
     """Look again, line by line, for what the fast parser refused."""
     width = columns
-    number = int if issubclass(dtype, np.integer) else float
+    whole = issubclass(dtype, np.integer)
     with path.open(encoding="ascii") as lines:
         for line_number, line in enumerate(lines, start=1):
-            values = line.strip().split(",")
+            values = [value.strip() for value in line.split(",")]
             width = width or len(values)
             if len(values) != width:
                 return f"{path}: line {line_number}: expected {width} values, found {len(values)}"
-            for value in values:
-                try:
-                    number(value)
-                except ValueError:
-                    kind = "whole number" if number is int else "number"
-                    return f"{path}: line {line_number}: not a {kind}: {value.strip()[:40]!r}"
+            bad = [value for value in values if not (_WHOLE if whole else _REAL).fullmatch(value)]
+            if bad:
+                kind = "whole number" if whole else "number"
+                return f"{path}: line {line_number}: not a {kind}: {bad[0][:40]!r}"
     return f"{path}: not a table of numbers"
 
 
@@ -178,7 +179,7 @@ def _numbers(folder: Path, name: str, table: str, rows: int) -> Tensor:
     if values is None:
         return torch.empty(rows, 0)
     _check_rows(folder / f"{name}_{table}.txt", values, rows)
-    bad = np.flatnonzero(~np.isfinite(values.astype(np.float32)).all(axis=1))
+    bad = np.flatnonzero(~(np.abs(values) <= np.finfo(np.float32).max).all(axis=1))
     if bad.size:
         raise DataError(f"{folder / f'{name}_{table}.txt'}: line {int(bad[0]) + 1}: NaN or infinity")
     return torch.from_numpy(values.astype(np.float32))

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from data_helpers import SMALL, needs_mirror, shared_root, write_tu_zip
+from typer.testing import CliRunner
+
+from mshgnn.cli.data import data_app
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(data_app, list(arguments), catch_exceptions=not arguments)
+    return result.exit_code, result.output
+
+
+def test_list_names_every_set_of_the_paper() -> None:
+    code, output = run("list")
+    assert code == 0
+    for text in ("MUTAG", "2,457.78", "CoauthorPhysics", "8,415", "structure-frequency-wellposed", "roc_auc"):
+        assert text in output
+    assert "ENZYMES" in run("list", "--all")[1]
+
+
+@needs_mirror
+def test_info_prints_paper_and_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MSHGNN_DATA", str(shared_root))
+    code, output = run("info", "ptc")
+    assert code == 0
+    row = next(line for line in output.splitlines() if "edges a graph" in line)
+    assert "25.96" in row
+    assert "26.96" in row
+    assert "differs" in row
+    assert "own, 10 fold" in output
+
+
+def test_info_of_a_generated_set() -> None:
+    code, output = run("info", "structure-frequency-varied")
+    assert code == 0
+    assert "30.11" in output
+
+
+def test_fetch_prepares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_tu_zip(tmp_path / "mirror" / "SMALL.zip", SMALL)
+    monkeypatch.setenv("MSHGNN_MIRROR", str(tmp_path / "mirror"))
+    monkeypatch.setenv("MSHGNN_DATA", str(tmp_path / "data"))
+    assert run("fetch", "SMALL") == (0, "SMALL: 3 graphs, checksum " + run("fetch", "SMALL")[1].split()[-1] + "\n")
+    assert (tmp_path / "data" / "SMALL").is_dir()
+
+
+def test_a_wrong_name_stops_before_anything_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MSHGNN_DATA", str(tmp_path / "data"))
+    with pytest.raises(ValueError, match="nearest: MUTAG"):
+        run("fetch", "IMDB-B", "MUTGA")
+    assert not (tmp_path / "data").exists()
+
+
+def test_plot(tmp_path: Path) -> None:
+    code, output = run("plot", "structure-frequency", "-o", str(tmp_path / "classes.png"))
+    assert code == 0
+    assert "wrote" in output
+    assert (tmp_path / "classes.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("command", ["list", "info", "fetch", "plot"])
+def test_every_help_has_an_example(command: str) -> None:
+    code, output = run(command, "--help")
+    assert code == 0
+    assert f"Example: mshgnn data {command}" in output

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from torch_geometric.utils import from_networkx
+
+from mshgnn.data import DataError, GraphDataset, add_encoding, from_graphs
+
+
+@pytest.fixture
+def dataset() -> GraphDataset:
+    made = [nx.cycle_graph(6), nx.path_graph(2), nx.empty_graph(1), nx.gnp_random_graph(120, 0.1, seed=1)]
+    graphs = []
+    for index, one in enumerate(made):
+        graph = from_networkx(one)
+        graph.x = torch.full((len(one), 1), 7.0)
+        graph.edge_index = graph.edge_index.long()
+        graph.y = torch.tensor([index % 2])
+        graphs.append(graph)
+    return from_graphs(graphs, name="mine")
+
+
+def walks(graph: nx.Graph, steps: int) -> np.ndarray:
+    adjacency = nx.to_numpy_array(graph)
+    walk = adjacency / np.maximum(adjacency.sum(axis=1, keepdims=True), 1)
+    return np.stack([np.diag(np.linalg.matrix_power(walk, step + 1)) for step in range(steps)], axis=1)
+
+
+def test_rwpe_are_return_probabilities(dataset: GraphDataset, tmp_path: Path) -> None:
+    encoded = add_encoding(dataset, "rwpe", 4, root=tmp_path)
+    assert encoded.num_features == 5
+    assert encoded.graphs[0].x[:, 0].tolist() == [7.0] * 6
+    np.testing.assert_allclose(encoded.graphs[0].x[:, 1:], walks(nx.cycle_graph(6), 4), atol=1e-6)
+    np.testing.assert_allclose(encoded.graphs[3].x[:, 1:], walks(nx.gnp_random_graph(120, 0.1, seed=1), 4), atol=1e-6)
+    assert dataset.graphs[0].x.shape == (6, 1)  # the original is untouched
+
+
+def test_lappe_are_eigenvectors_padded_with_zeros(dataset: GraphDataset, tmp_path: Path) -> None:
+    encoded = add_encoding(dataset, "lappe", 3, root=tmp_path)
+    assert [tuple(graph.x.shape) for graph in encoded.graphs] == [(6, 4), (2, 4), (1, 4), (120, 4)]
+    assert encoded.graphs[1].x[:, 2:].abs().sum() == 0
+    assert encoded.graphs[2].x[:, 1:].abs().sum() == 0
+    for graph, made in (
+        (encoded.graphs[0], nx.cycle_graph(6)),
+        (encoded.graphs[3], nx.gnp_random_graph(120, 0.1, seed=1)),
+    ):
+        matrix = nx.normalized_laplacian_matrix(made).toarray()
+        values = np.linalg.eigvalsh(matrix)[1:4]
+        columns = graph.x[:, 1:].numpy()
+        np.testing.assert_allclose(matrix @ columns, columns * values, atol=1e-4)
+
+
+def test_it_is_computed_once_and_depends_on_nothing_random(
+    dataset: GraphDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = add_encoding(dataset, "lappe", 3, root=tmp_path / "one")
+    torch.manual_seed(99)
+    state = torch.random.get_rng_state()
+    again = add_encoding(dataset, "lappe", 3, root=tmp_path / "two")
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert first.checksum == again.checksum
+    monkeypatch.setattr("mshgnn.data.encodings.AddLaplacianEigenvectorPE", None)
+    assert add_encoding(dataset, "lappe", 3, root=tmp_path / "one").checksum == first.checksum
+
+
+def test_wrong_requests(dataset: GraphDataset, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="'lappe' or 'rwpe'"):
+        add_encoding(dataset, "sine", 3, root=tmp_path)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="at least 1"):
+        add_encoding(dataset, "rwpe", 0, root=tmp_path)
+    with pytest.raises(DataError, match="too large"):
+        add_encoding(dataset, "lappe", 119, root=tmp_path)

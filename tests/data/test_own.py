@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from data_helpers import SMALL, write_tu
+
+from mshgnn.data import DataError, load_own
+
+
+def test_what_is_no_dataset_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("hello")
+    for path, message in (
+        (tmp_path / "nowhere", "not found"),
+        (tmp_path / "a.txt", r"expected a folder in TU text form, a .jsonl or a .csv"),
+        (tmp_path, r"expected one NAME_A.txt, found none"),
+    ):
+        with pytest.raises(DataError, match=message):
+            load_own(path)
+    write_tu(tmp_path, SMALL, "ONE")
+    write_tu(tmp_path, SMALL, "TWO")
+    with pytest.raises(DataError, match="found ONE, TWO"):
+        load_own(tmp_path)
+
+
+def test_a_path_may_be_text(tmp_path: Path) -> None:
+    assert load_own(str(write_tu(tmp_path, SMALL))).name == "SMALL"
