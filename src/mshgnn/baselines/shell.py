@@ -8,8 +8,10 @@ import torch
 from pydantic import PositiveInt
 from torch import Tensor, nn
 
-from mshgnn.baselines.base import Baseline, Encoder, Readout, Share, Task, batch_norm, pool
+from mshgnn.baselines.base import Baseline, Readout, Share, Task, pool
 from mshgnn.baselines.builder import ModelBuilder, option_types
+from mshgnn.nn.encoder import Encoder
+from mshgnn.nn.norm import batch_norm
 
 
 class SharedShell(Baseline):

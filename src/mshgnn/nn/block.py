@@ -6,9 +6,11 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch_geometric.nn.inits import reset
 
 from mshgnn.nn.checks import check_choice
 from mshgnn.nn.msh_conv import MSHConv
+from mshgnn.nn.norm import batch_norm
 
 Update = Literal["mlp", "concat", "residual"]
 UPDATES = ("mlp", "concat", "residual")
@@ -37,7 +39,7 @@ class HarmonicBlock(nn.Module):
         channels = conv.out_channels
         self.conv = conv
         self.update = update
-        self.norm = nn.BatchNorm1d(channels) if update in ("concat", "residual") else None
+        self.norm = batch_norm(channels) if update in ("concat", "residual") else None
         self.mlp = nn.Sequential()
         if update is not None:
             self.mlp.append(nn.Linear(2 * channels if update == "concat" else channels, channels))
@@ -45,12 +47,8 @@ class HarmonicBlock(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
-        self.conv.reset_parameters()
-        if self.norm is not None:
-            self.norm.reset_parameters()
-        for module in self.mlp:
-            if isinstance(module, nn.Linear):
-                module.reset_parameters()
+        for module in self.children():
+            reset(module)
 
     def forward(
         self,
@@ -72,15 +70,5 @@ class HarmonicBlock(nn.Module):
             return self.mlp(h + m), gated
         assert self.norm is not None
         if self.update == "concat":
-            return normalize_batch(self.norm, self.mlp(torch.cat([h, m], dim=-1))).relu(), gated
-        return h + self.mlp(normalize_batch(self.norm, m).relu()), gated
-
-
-def normalize_batch(norm: nn.BatchNorm1d, x: Tensor) -> Tensor:
-    """Batch norm that lets a batch of fewer than two rows pass by its running statistics."""
-    if norm.training and x.size(0) < 2:
-        return nn.functional.batch_norm(
-            x, norm.running_mean, norm.running_var, norm.weight, norm.bias, False, 0.0, norm.eps
-        )
-    out: Tensor = norm(x)
-    return out
+            return self.norm(self.mlp(torch.cat([h, m], dim=-1))).relu(), gated
+        return h + self.mlp(self.norm(m).relu()), gated

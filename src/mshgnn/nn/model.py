@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Self
 
-import torch
 from torch import Tensor, nn
+from torch_geometric.nn.inits import reset
 from torch_geometric.utils import add_remaining_self_loops
 
-from mshgnn.nn.block import UPDATES, HarmonicBlock, Update, normalize_batch
+from mshgnn.nn.block import UPDATES, HarmonicBlock, Update
 from mshgnn.nn.checks import (
     check_choice,
     check_edge_features,
@@ -20,8 +20,10 @@ from mshgnn.nn.checks import (
     complete_batch,
 )
 from mshgnn.nn.edges import as_edge_index
+from mshgnn.nn.encoder import Encoder
 from mshgnn.nn.harmonic import checked_frequencies
 from mshgnn.nn.msh_conv import Aggregation, MSHConv
+from mshgnn.nn.norm import batch_norm
 from mshgnn.nn.pooling import (
     FREQUENCY_REDUCTIONS,
     FUSIONS,
@@ -149,7 +151,7 @@ class MSHGNN(nn.Module):
         self.in_channels = in_channels
         self.edge_dim = edge_dim
         self.self_loops = self_loops
-        self.encoder = nn.Linear(in_channels, hidden_channels)
+        self.encoder = Encoder(in_channels, hidden_channels)
         # The frequency-aware readout reads messages, so nobody would read the states after the last layer.
         pools_messages = task == "graph" and readout == "frequency"
         updates = [None if pools_messages and layer == num_layers - 1 else update for layer in range(num_layers)]
@@ -186,7 +188,7 @@ class MSHGNN(nn.Module):
             else:
                 self.readout = StatePooling(num_layers + 1, readout, fusion)
                 embed_channels = self.readout.fusion.out_channels(hidden_channels)
-        self.embed_norm = nn.BatchNorm1d(embed_channels) if embed_norm else None
+        self.embed_norm = batch_norm(embed_channels) if embed_norm else None
         self.dropout = nn.Dropout(dropout)
         self.head = nn.Linear(embed_channels, out_channels)
 
@@ -197,15 +199,8 @@ class MSHGNN(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
-        self.encoder.reset_parameters()
-        self.head.reset_parameters()
-        for module in (*self.blocks, self.readout, self.embed_norm):
-            if module is not None:
-                assert isinstance(
-                    module,
-                    HarmonicBlock | FrequencyAwarePooling | StatePooling | nn.BatchNorm1d | AttentionPooling,
-                )
-                module.reset_parameters()
+        for module in self.children():
+            reset(module)
 
     @property
     def num_parameters(self) -> int:
@@ -250,7 +245,7 @@ class MSHGNN(nn.Module):
             batch, batch_size = complete_batch(batch, batch_size, embedding.size(0), embedding.device)
             embedding = self.readout(gated or states, batch, batch_size)
         if self.embed_norm is not None:
-            embedding = normalize_batch(self.embed_norm, embedding)
+            embedding = self.embed_norm(embedding)
         return embedding
 
     def edge_attention(self, x: Tensor, edge_index: Tensor, *, edge_attr: Tensor | None = None) -> list[Tensor]:
@@ -282,7 +277,7 @@ class MSHGNN(nn.Module):
     def _run(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> tuple[list[Tensor], list[Tensor]]:
         check_features("x", x, self.in_channels, self.encoder.weight.dtype)
         edge_index, edge_attr = self._edges(edge_index, edge_attr, x.size(0))
-        h = encode(self.encoder, x)
+        h = self.encoder(x)
         states, gated = [h], []
         pooling = self.readout if isinstance(self.readout, FrequencyAwarePooling) else None
         for layer, block in enumerate(self.blocks):
@@ -303,14 +298,3 @@ class MSHGNN(nn.Module):
             edge_index, edge_attr, fill_value=0.0, num_nodes=num_nodes
         )
         return looped
-
-
-def encode(encoder: nn.Linear, x: Tensor) -> Tensor:
-    """``W x + b`` for dense, or sparse CSR or COO features."""
-    if x.layout == torch.strided:
-        h: Tensor = encoder(x)
-        return h
-    if x.layout not in (torch.sparse_csr, torch.sparse_coo):
-        raise ValueError(f"x must be dense, sparse CSR or sparse COO, got {x.layout}")
-    encoded: Tensor = torch.sparse.mm(x, encoder.weight.t()) + encoder.bias
-    return encoded

@@ -7,9 +7,10 @@ from pydantic import PositiveInt
 from torch import Tensor, nn
 from torch_geometric.nn import GINConv
 
-from mshgnn.baselines.base import Baseline, Share, Task, batch_norm, pool
+from mshgnn.baselines.base import Baseline, Share, Task, pool
 from mshgnn.baselines.builder import ModelBuilder
 from mshgnn.baselines.shell import in_shared_shell
+from mshgnn.nn.norm import batch_norm
 
 
 def gin_message(channels: int) -> nn.Module:

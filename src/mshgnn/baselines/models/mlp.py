@@ -5,8 +5,10 @@ from __future__ import annotations
 from pydantic import PositiveInt
 from torch import Tensor, nn
 
-from mshgnn.baselines.base import Baseline, Encoder, Share, Task, batch_norm, pool
+from mshgnn.baselines.base import Baseline, Share, Task, pool
 from mshgnn.baselines.builder import ModelBuilder
+from mshgnn.nn.encoder import Encoder
+from mshgnn.nn.norm import batch_norm
 
 
 class MLP(Baseline):

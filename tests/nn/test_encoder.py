@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import copy
+import pickle
+
+import torch
+from torch import Tensor
+
+from mshgnn.nn.encoder import Encoder
+
+
+def sparse_rows(seed: int) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.rand(7, 5, generator=generator) * (torch.rand(7, 5, generator=generator) > 0.6)
+
+
+def weight_gradient(encoder: Encoder, x: Tensor) -> Tensor:
+    encoder.zero_grad()
+    torch.autograd.backward(encoder(x).square().sum())
+    assert encoder.weight.grad is not None
+    return encoder.weight.grad.clone()
+
+
+def test_an_encoder_that_meets_several_sparse_matrices_keeps_them_apart() -> None:
+    encoder = Encoder(5, 3)
+    dense = [sparse_rows(0), sparse_rows(1)]
+    sparse = [x.to_sparse_csr() for x in dense]
+    for turn in (0, 1, 0, 0, 1):
+        torch.testing.assert_close(encoder(sparse[turn]), encoder(dense[turn]))
+        expected = weight_gradient(encoder, dense[turn])
+        torch.testing.assert_close(weight_gradient(encoder, sparse[turn]), expected)
+
+
+def test_an_encoder_that_has_seen_sparse_features_can_be_copied() -> None:
+    encoder = Encoder(5, 3, bias=False)
+    x = sparse_rows(0)
+    encoder(x.to_sparse_csr())
+    torch.testing.assert_close(copy.deepcopy(encoder)(x), encoder(x))
+    torch.testing.assert_close(pickle.loads(pickle.dumps(encoder))(x), encoder(x))
+    assert set(encoder.state_dict()) == {"weight"}
