@@ -18,18 +18,17 @@ app = typer.Typer(
 
 def _assemble() -> None:
     """Add the commands and groups, each from its own file."""
-    from mshgnn.cli import ceiling, demo, run
+    from mshgnn.cli import ceiling, data, demo, run, tables
 
     app.command("run")(run.run)
     app.command("show")(run.show)
     app.command("record")(run.record)
     app.command("ceiling")(ceiling.ceiling)
     app.command("demo")(demo.demo)
-    for name in ("data", "bench"):
-        if importlib.util.find_spec(f"mshgnn.cli.{name}") is None:
-            continue
-        group = importlib.import_module(f"mshgnn.cli.{name}")
-        app.add_typer(getattr(group, f"{name}_app"), name=name)
+    app.command("tables")(tables.tables)
+    app.add_typer(data.data_app, name="data")
+    if importlib.util.find_spec("mshgnn.cli.bench") is not None:
+        app.add_typer(importlib.import_module("mshgnn.cli.bench").bench_app, name="bench")
 
 
 def main() -> None:

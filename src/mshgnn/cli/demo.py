@@ -2,7 +2,42 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
 
-def demo() -> None:
-    """The joint structure-frequency task for GCN, GAT and MSH-GNN: table and pictures."""
-    raise NotImplementedError
+import typer
+
+MODELS = ("gcn", "gat", "msh-stable")
+EPOCHS = 60  # fewer than the experiments themselves: a demo should not take long
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("demo"),
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a value: training.epochs=10.")
+    ] = None,
+    experiments: Annotated[Path, typer.Option(help="Folder of the experiments.")] = Path("experiments/joint"),
+) -> None:
+    """Train GCN, GAT and MSH-GNN on the joint structure-frequency task; print the paper's table, draw pictures.
+
+    Example: mshgnn demo --out demo
+    """
+    from rich.console import Console
+
+    from mshgnn.lab.demo import demo_table, draw_demo, run_demo
+    from mshgnn.lab.display import make_display
+    from mshgnn.lab.experiment import load_experiment
+    from mshgnn.lab.fold import load_data
+
+    changes = [f"training.epochs={EPOCHS}", *(set_ or ())]
+    checked = [load_experiment(experiments / f"joint-fixed-{model}.yaml", changes) for model in MODELS]
+    console = Console()
+    try:
+        rows = run_demo(checked, make_display(console))
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    console.print(demo_table(rows))
+    data = load_data(checked[0])
+    labels = data.dataset.labels()[data.splits.folds[0].test]
+    for path in draw_demo(rows, labels, out):
+        console.print(f"wrote {path}", highlight=False, soft_wrap=True)

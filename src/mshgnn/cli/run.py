@@ -103,11 +103,11 @@ def show(runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run 
 
 def record(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of complete runs.")],
-    target: Annotated[Path, typer.Option("--to", help="A folder, or a .json or .json.gz file.")] = Path("results"),
+    target: Annotated[Path, typer.Option("--to", help="A folder, or a .json or .json.gz file.")] = Path("results/runs"),
 ) -> None:
     """Write the compact records of complete runs, to be committed.
 
-    Example: mshgnn record runs/mutag-gcn-1a2b3c4d --to results
+    Example: mshgnn record runs/mutag-gcn-1a2b3c4d --to results/runs
     """
     from mshgnn.lab.record import make_record, save_record
     from mshgnn.lab.runner import load_run

@@ -16,7 +16,7 @@ from mshgnn.baselines import MODELS, build
 from mshgnn.baselines.controls import CONTROLS
 from mshgnn.data import load
 from mshgnn.data.dataset import GraphDataset
-from mshgnn.data.splits import Split, Splits, load_splits
+from mshgnn.data.splits import Splits, load_splits
 from mshgnn.lab.errors import ExperimentError, nearest
 from mshgnn.lab.experiment import Experiment
 from mshgnn.lab.provenance import peak_memory_mb, reset_peak_memory
@@ -62,17 +62,22 @@ def run_fold(job: FoldJob, data: LoadedData, on_epoch: OnEpoch | None = None) ->
     """Train (or fit) the experiment's model on one fold."""
     reset_peak_memory()
     started = time.perf_counter()
-    split = data.splits.folds[job.key.fold]
-    seed = fold_seed(*job.key)
     if job.experiment.model.name in CONTROLS:
-        curves, parameters = _fit_control(job.experiment, data.dataset, split, seed), 0
+        curves, parameters = _fit_control(job, data), 0
     else:
-        with one_thread(seed):
-            model = build_model(job.experiment, data.dataset)
+        model, curves = train_model(job, data, on_epoch)
         parameters = sum(parameter.numel() for parameter in model.parameters())
-        curves = train_fold(model, data.dataset, split, job.experiment.training, seed, on_epoch)
     seconds = time.perf_counter() - started
     return FoldResult(job.key, curves, seconds, peak_memory_mb(), parameters, job.environment)
+
+
+def train_model(job: FoldJob, data: LoadedData, on_epoch: OnEpoch | None = None) -> tuple[nn.Module, Curves]:
+    """The model after its last epoch, and its curves."""
+    seed = fold_seed(*job.key)
+    with one_thread(seed):
+        model = build_model(job.experiment, data.dataset)
+    split = data.splits.folds[job.key.fold]
+    return model, train_fold(model, data.dataset, split, job.experiment.training, seed, on_epoch)
 
 
 def build_model(experiment: Experiment, dataset: GraphDataset) -> nn.Module:
@@ -98,11 +103,12 @@ def check_model(experiment: Experiment, dataset: GraphDataset) -> None:
         build_model(experiment, dataset)
 
 
-def _fit_control(experiment: Experiment, dataset: GraphDataset, split: Split, seed: int) -> Curves:
+def _fit_control(job: FoldJob, data: LoadedData) -> Curves:
     """A control has no epochs: its curves have one point, so that every rule applies. Its loss is 1 - accuracy."""
-    with one_thread(seed):
-        control = CONTROLS[experiment.model.name]()
-        target = torch.cat([graph.y.view(-1) for graph in dataset.graphs])
+    dataset, split = data.dataset, data.splits.folds[job.key.fold]
+    with one_thread(fold_seed(*job.key)):
+        control = CONTROLS[job.experiment.model.name]()
+        target = dataset.labels()
         graphs = [[dataset.graphs[index] for index in part.tolist()] for part in split]
         control.fit(graphs[0], target[split.train].numpy())
         right = [

@@ -67,10 +67,8 @@ def make_record(run: Run) -> Record:
 
 
 def save_record(record: Record, target: Path) -> Path:
-    """Write to a ``.json`` or ``.json.gz`` file, or into a folder as ``NAME.json.gz``; returns the file."""
-    path = target / f"{record.name}.json.gz" if target.is_dir() else target
-    if not path.name.endswith((".json", ".json.gz")):
-        raise StoreError(f"{path}: a record's name ends in .json or .json.gz, or give an existing folder")
+    """Write to a ``.json`` or ``.json.gz`` file, else into a folder as ``NAME.json.gz``; returns the file."""
+    path = target if target.name.endswith((".json", ".json.gz")) else target / f"{record.name}.json.gz"
     environments = _distinct([dict(result.environment) for result in record.run.results])
     payload = {
         "info": record.run.info.to_json(),
