@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import replace
 from typing import Any
@@ -244,3 +245,29 @@ def test_every_knob_changes_the_result(settings: dict[str, Any]) -> None:
     dataset, split = make_dataset(40), make_split(40)
     assert train(dataset, split, epochs=3) != train(dataset, split, epochs=3, **settings)
     assert train(dataset, split, epochs=3) != train(dataset, split, epochs=3, label_smoothing=0.2)
+
+
+def test_the_weight_average_is_a_moving_average_of_every_step() -> None:
+    dataset, split = make_dataset(40), make_split(40)
+    keep, steps = 0.7, []
+
+    class Watched(SmallGCN):
+        def forward(self, *args: Any, **kwargs: Any) -> Tensor:
+            if self.training:
+                steps.append(copy.deepcopy(self.state_dict()))
+            return super().forward(*args, **kwargs)
+
+    torch.manual_seed(0)
+    model = Watched(dataset.num_features, dataset.num_classes)
+    settings = TrainingSettings(epochs=3, batch_size=8, learning_rate=0.02, weight_average=keep)
+    train_fold(model, dataset, split, settings, seed=0)
+    plain = train(dataset, split, epochs=3, batch_size=8)
+    assert train(dataset, split, epochs=3, batch_size=8, weight_average=keep) != plain
+
+    torch.manual_seed(0)
+    last = Watched(dataset.num_features, dataset.num_classes)
+    train_fold(last, dataset, split, settings.model_copy(update={"weight_average": 0.0}), seed=0)
+    expected = steps[1]["head.2.weight"]  # the average starts at the weights after the first step
+    for state in [*steps[2 : len(steps) // 2], last.state_dict()]:
+        expected = keep * expected + (1 - keep) * state["head.2.weight"]
+    torch.testing.assert_close(model.state_dict()["head.2.weight"], expected)

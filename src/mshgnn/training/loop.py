@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.optim.lr_scheduler import ReduceLROnPlateau
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from mshgnn.data.dataset import GraphDataset
 from mshgnn.data.splits import Split
@@ -59,12 +60,14 @@ def train_fold(
 
     Everything is measured in evaluation mode. Training stops early after ``settings.patience`` epochs without
     a better validation metric (an equal metric with a lower loss counts as better), and at a loss that is no
-    longer a number. One thread and ``seed`` make the result the same to the last bit.
+    longer a number. With ``settings.weight_average`` the averaged weights are measured, and kept at the end.
+    One thread and ``seed`` make the result the same to the last bit.
     """
     with one_thread(seed):
         fold = prepare(dataset, split, settings)
         generator = torch.Generator().manual_seed(seed)
         optimiser = make_optimiser(model, settings)
+        average = make_average(model, settings)
         plateau = ReduceLROnPlateau(optimiser, factor=settings.plateau_factor, patience=settings.plateau_patience)
         started = time.perf_counter()
         rows: list[tuple[float, ...]] = []
@@ -72,8 +75,8 @@ def train_fold(
         for epoch in range(settings.epochs):
             if settings.schedule != "plateau" or epoch < settings.warmup_epochs:
                 set_rate(optimiser, settings, epoch)
-            train_epoch(model, fold, optimiser, settings, generator)
-            row = _evaluate_epoch(model, fold.parts, dataset, settings, epoch, rows)
+            train_epoch(model, fold, optimiser, settings, generator, average)
+            row = _evaluate_epoch(average or model, fold.parts, dataset, settings, epoch, rows)
             rows.append(row)
             train_loss, validation_loss, _, _, validation_metric, _ = row
             if on_epoch is not None:
@@ -87,6 +90,8 @@ def train_fold(
                 best, best_epoch = score, epoch
             if settings.patience is not None and epoch - best_epoch >= settings.patience:
                 break
+    if average is not None:
+        model.load_state_dict(average.module.state_dict())
     columns = np.array(rows, dtype=np.float64).T
     sizes = (len(split.train), len(split.validation), len(split.test))
     return Curves(**dict(zip(CURVE_NAMES, columns, strict=True)), sizes=sizes)
@@ -101,6 +106,14 @@ def make_optimiser(model: nn.Module, settings: TrainingSettings) -> torch.optim.
     """Adam or AdamW; the fused form does one call a step, which matters on small graphs."""
     kind = torch.optim.AdamW if settings.optimiser == "adamw" else torch.optim.Adam
     return kind(model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True)
+
+
+def make_average(model: nn.Module, settings: TrainingSettings) -> AveragedModel | None:
+    """The running average of the weights and of the batch norms' statistics, or ``None`` when none is wanted."""
+    if settings.weight_average == 0:
+        return None
+    moving = get_ema_multi_avg_fn(settings.weight_average)  # type: ignore[no-untyped-call]
+    return AveragedModel(model, multi_avg_fn=moving, use_buffers=True)
 
 
 def set_rate(optimiser: torch.optim.Optimizer, settings: TrainingSettings, epoch: int) -> None:
@@ -121,8 +134,9 @@ def train_epoch(
     optimiser: torch.optim.Optimizer,
     settings: TrainingSettings,
     generator: torch.Generator,
+    average: AveragedModel | None = None,
 ) -> None:
-    """One pass over the training part."""
+    """One pass over the training part; ``average`` follows the weights."""
     model.train()
     for batch, chosen, target in fold.steps(generator):
         optimiser.zero_grad(set_to_none=True)
@@ -134,6 +148,8 @@ def train_epoch(
         if settings.gradient_clip is not None:
             nn.utils.clip_grad_norm_(model.parameters(), settings.gradient_clip)
         optimiser.step()
+        if average is not None:
+            average.update_parameters(model)
 
 
 def forward(model: nn.Module, batch: GraphBatch) -> Tensor:

@@ -30,6 +30,9 @@ class TrainingSettings(BaseModel):
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
     gradient_clip: Annotated[float, Field(gt=0)] | None = None
     """Largest norm of the whole gradient."""
+    weight_average: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Measure a running average of the weights that keeps this share of itself at every step; 0: the weights as
+    they are."""
     evaluate_train_every: Annotated[int, Field(ge=1)] = 1
     """Measure the training graphs only every so many epochs; the rule whole_set_best is exact at 1."""
     sparse_features: Literal["auto", "never"] = "never"
