@@ -27,7 +27,10 @@ def edge_message(conv: MSHConv, h_v: Tensor, h_u: Tensor, e_vu: Tensor | None) -
     """``Psi_vu = W_o psi(p_vu)`` of one edge."""
     h_v = layer_norm(h_v, conv.receiver_norm or conv.sender_norm)
     h_u = layer_norm(h_u, conv.sender_norm)
-    projection = (conv.generator.weight @ h_v + conv.generator.bias).reshape(conv.num_projections, -1)
+    conditioned = conv.generator.weight @ h_v
+    if conv.phase_scale is not None:
+        conditioned = conditioned / math.sqrt(h_v.numel())
+    projection = (conditioned + conv.generator.bias).reshape(conv.num_projections, -1)
     p = projection @ h_u
     if conv.phase_scale is not None:
         p = conv.phase_scale * p / math.sqrt(h_u.numel())

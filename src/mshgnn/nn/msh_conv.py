@@ -24,7 +24,7 @@ class MSHConv(MessagePassing):
     r"""Harmonic message passing: every receiver reads its senders through projections of its own making.
 
     .. math::
-        F_v &= \mathrm{reshape}(W_f h_v + b_f) \in \mathbb{R}^{F \times d}, \qquad
+        F_v &= \mathrm{reshape}(W_f h_v / \sqrt{d} + b_f) \in \mathbb{R}^{F \times d}, \qquad
         \phi_v = W_\phi h_v + b_\phi \\
         p_{vu} &= s\, F_v h_u / \sqrt{d} + \phi_v \; (+\, W_e e_{vu}) \\
         h'_v &= W_r h_v + \bigoplus_{u \to v} W_o\, \psi(p_{vu})
@@ -32,7 +32,7 @@ class MSHConv(MessagePassing):
     with :math:`\psi` the :class:`HarmonicEncoding`. By default :math:`h` is layer-normalised first, the phase is scaled
     by a learned :math:`s`, and the layer starts as a shared Fourier map: phases stay of order one whatever the
     degrees, so it trains without tricks. ``normalize=False, phase_scale=None, root_weight=False`` is the layer as
-    printed in the paper.
+    printed in the paper: no :math:`s`, no :math:`\sqrt{d}`, no :math:`W_r`.
 
     Args:
         in_channels: width of the node features, or a pair ``(senders, receivers)`` for bipartite graphs.
@@ -109,7 +109,7 @@ class MSHConv(MessagePassing):
         with torch.no_grad():
             self.phase_scale.fill_(self.initial_phase_scale)
             # F_v = b_f at first, nearly: a Fourier map that all receivers share and that learns to be conditioned.
-            self.generator.weight.normal_(std=0.1 / math.sqrt(self.receiver_channels))
+            self.generator.weight.normal_(std=0.1)
             self.generator.bias.normal_()
             if self.encoding.num_bands:
                 # High bands are rough functions of the input: they start small and earn their place.
@@ -299,7 +299,8 @@ class MSHConv(MessagePassing):
         weight, bias = self.generator.weight.to(compute), self.generator.bias.to(compute)
         if self.phase_scale is not None:
             scale = self.phase_scale.to(compute) / math.sqrt(self.sender_channels)
-            weight, bias = weight * scale, bias * scale
+            # The phase is bilinear: without the second root a step of Adam on W_f moves it by whole turns.
+            weight, bias = weight * (scale / math.sqrt(self.receiver_channels)), bias * scale
         if self.phase_shift is None:
             return weight, bias, None
         shift = nn.functional.linear(x_receiver, self.phase_shift.weight.to(compute), self.phase_shift.bias.to(compute))
