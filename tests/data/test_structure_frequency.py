@@ -97,6 +97,8 @@ def test_the_random_basis_is_uniform_in_a_degenerate_space() -> None:
         np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1, atol=1e-5)
         turns = np.arctan2(points[:, 1], points[:, 0]) / (2 * np.pi) + 0.5
         assert kstest(turns, "uniform").pvalue > 1e-3
+        # A point of the square instead of the disc would prefer its corners: E cos(4 angle) = -0.14, here 0 +- 0.016.
+        assert abs(float(np.cos(8 * np.pi * turns).mean())) < 0.064
 
 
 def test_the_solver_basis_is_one_vector_up_to_sign() -> None:
