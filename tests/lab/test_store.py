@@ -19,6 +19,7 @@ from mshgnn.lab.store import FoldKey, FoldResult, RunStore
 from mshgnn.training.curves import CURVE_NAMES, Curves
 
 KEY = FoldKey(0, 1)
+INFO = describe(make_experiment(), make_data())
 
 
 def make_result(key: FoldKey = KEY, value: float = 0.1) -> FoldResult:
@@ -28,7 +29,7 @@ def make_result(key: FoldKey = KEY, value: float = 0.1) -> FoldResult:
 
 def make_store(folder: Path) -> RunStore:
     store = RunStore(folder / "run")
-    store.begin(describe(make_experiment(), make_data()))
+    store.begin(INFO)
     return store
 
 

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from mshgnn.cli import main
+
+EXPERIMENTS = Path(__file__).parents[2] / "experiments" / "joint"
+
+
+def test_the_demo_prints_the_table_and_draws_both_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    options = ["--out", str(tmp_path), "--experiments", str(EXPERIMENTS), "--set", "training.epochs=1"]
+    monkeypatch.setattr(sys, "argv", ["mshgnn", "demo", *options])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert not caught.value.code
+    out = capsys.readouterr().out
+    for word in ("6,238", "6,494", "msh-stable", "inference, ms", "peak memory, MB", "test accuracy"):
+        assert word in out
+    for name in ("learning-curves.png", "embeddings.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,169 @@
+"""``mshgnn run``, ``show`` and ``record`` as a user types them, mistakes included."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mshgnn.cli import main
+from mshgnn.lab.record import load_record
+
+Cli = Callable[..., tuple[int, str, str]]
+GOOD = "dataset: {name: MUTAG}\nmodel: {name: gcn, hidden_channels: 8}\ntraining: {epochs: 2}\nfolds: [0, 1]\n"
+
+needs_mirror = pytest.mark.skipif("MSHGNN_MIRROR" not in os.environ, reason="MSHGNN_MIRROR is not set")
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Cli:
+    """Run a command in an empty folder; returns exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["mshgnn", *arguments])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        seen = capsys.readouterr()
+        return int(caught.value.code or 0), seen.out, seen.err
+
+    return call
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> str:
+    (tmp_path / "mutag-gcn.yaml").write_text(GOOD)
+    return "mutag-gcn.yaml"
+
+
+@needs_mirror
+def test_run_show_and_record(cli: Cli, experiment: str) -> None:
+    code, out, _ = cli("run", experiment, "--jobs", "1", "--record", "mine.json.gz")
+    assert code == 0
+    assert "seed0-fold01: 2 epochs" in out
+    for rule in ("best_validation", "last_epoch", "average_curve", "best_test_per_fold", "whole_set_best"):
+        assert rule in out
+    (folder,) = Path("runs").iterdir()
+    assert folder.name.startswith("mutag-gcn-")
+    assert load_record(Path("mine.json.gz")).name == "mutag-gcn"
+
+    code, out, _ = cli("run", experiment, "--jobs", "1")
+    assert code == 0
+    assert "2 there already" in out
+
+    code, out, _ = cli("run", experiment, "--jobs", "1", "--set", "training.epochs=1", "--out", "short")
+    assert code == 0
+    code, out, _ = cli("run", experiment, "--jobs", "1", "--out", "short")
+    assert code == 2, "another experiment's folder"
+
+    code, out, _ = cli("show", str(folder))
+    assert code == 0
+    assert "± over 2 folds" in out
+    code, out, _ = cli("show", str(folder), "short", "mine.json.gz")
+    assert code == 0
+    assert "selects on test" in out
+    code, out, _ = cli("record", str(folder))
+    assert code == 0
+    assert load_record(Path("results/runs/mutag-gcn.json.gz")) == load_record(Path("mine.json.gz"))
+
+
+@needs_mirror
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--set", "dataset.name=MUTAGG"], "MUTAG"),
+        (["--set", "model.name=gcnn"], "did you mean 'gcn'?"),
+        (["--set", "model.layers=4"], "num_layers"),
+        (["--set", "splits=mine"], "splits must be one of"),
+        (["--set", "dataset.features=colour"], "features must be one of"),
+        (["--jobs", "zero"], "--jobs must be a number of at least 1 or auto, got 'zero'"),
+        (["--out", "mutag-gcn.yaml/run"], "mutag-gcn.yaml/run: cannot be written"),
+    ],
+)
+def test_mistakes_are_one_line(cli: Cli, experiment: str, arguments: list[str], message: str) -> None:
+    code, _, error = cli("run", experiment, *arguments)
+    assert code == 2
+    assert message in error
+    assert error.startswith("mshgnn: ")
+    assert len(error.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("dataset: [", "mutag-gcn.yaml: line 1 not valid YAML"),
+        (GOOD + "seed: [1]", "mutag-gcn.yaml: unknown key 'seed'; did you mean 'seeds'?"),
+        (GOOD.replace("epochs: 2", "epochs: -2"), "mutag-gcn.yaml: training.epochs: "),
+    ],
+)
+def test_bad_files_are_explained(cli: Cli, experiment: str, text: str, message: str) -> None:
+    Path(experiment).write_text(text)
+    code, _, error = cli("run", experiment)
+    assert code == 2
+    assert error.startswith(f"mshgnn: {message}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "gone.yaml"], "gone.yaml: no such file"),
+        (["run", "a.yaml", "b.yaml", "--out", "x"], "--out: is the folder of one run"),
+        (["show", "nowhere"], "nowhere: not a run folder"),
+        (["record", "nowhere"], "nowhere: not a run folder"),
+        (["ceiling", "MUTAGG"], "MUTAG"),
+    ],
+)
+def test_more_mistakes(cli: Cli, arguments: list[str], message: str) -> None:
+    code, _, error = cli(*arguments)
+    assert code == 2
+    assert message in error
+
+
+@needs_mirror
+def test_no_space_is_explained_and_the_run_goes_on_later(
+    cli: Cli, experiment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = os.fsync, []
+
+    def full(handle: int) -> None:
+        calls.append(handle)
+        if len(calls) > 4:  # run.json and the first fold (each a file and its folder) still fit
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(handle)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        code, _, error = cli("run", experiment, "--jobs", "1", "--out", "run")
+    assert code == 2
+    assert "seed0-fold01.json.gz: cannot be written (No space left on device)" in error
+    code, out, _ = cli("run", experiment, "--jobs", "1", "--out", "run")
+    assert code == 0
+    assert "1 there already" in out
+
+
+@needs_mirror
+def test_ceiling(cli: Cli) -> None:
+    code, out, _ = cli("ceiling", "MUTAG")
+    assert code == 0
+    assert "188 graphs" in out
+    assert "100.0" in out
+    assert "of the held-out" in out
+
+
+@pytest.mark.parametrize("command", ["run", "show", "record", "ceiling", "demo"])
+def test_help_has_an_example(cli: Cli, command: str) -> None:
+    code, out, _ = cli(command, "--help")
+    assert code == 0
+    assert f"Example: mshgnn {command} " in " ".join(out.split())
+
+
+def test_help_is_quick() -> None:
+    """No heavy library is imported before a command needs it."""
+    check = "import sys, mshgnn.cli; sys.exit(any(name in sys.modules for name in ('torch', 'sklearn', 'ray')))"
+    assert subprocess.run([sys.executable, "-c", check]).returncode == 0
