@@ -200,19 +200,18 @@ def backward(
     gating: int,
     needs: list[bool],
     kept: Tensor | None = None,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Gradients of x_receiver, x_sender, weight, bias, phase, frequencies, edge_phase, gate; empty if not needed."""
+) -> list[Tensor | None]:
+    """Gradients of x_receiver, x_sender, weight, bias, phase, frequencies, edge_phase, gate, where they are needed."""
     layer = _prepare(x_receiver, x_sender, weight, bias, phase, rowptr, sender, frequencies, edge_phase, gate, gating)
     chunks = layer.plan.chunks
     D, F, num_projections, width = layer.padded_width, layer.padded_projections, layer.num_projections, x_sender.size(1)
     num_bands, receiver_width = frequencies.numel(), x_receiver.size(1)
     needs_receiver, needs_sender, needs_weight, needs_bias = needs[:4]
     needs_phase, needs_frequencies, needs_edge_phase, needs_gate = needs[4:]
-    nothing = torch.empty(0)
-    grad_sender = grad_weight = grad_bias = grad_frequencies = grad_gate = nothing
-    grad_receiver = torch.empty(x_receiver.shape) if needs_receiver else nothing
-    grad_phase = torch.empty(phase.shape) if needs_phase and phase is not None else nothing
-    grad_edge_phase = torch.empty(edge_phase.shape) if needs_edge_phase and edge_phase is not None else nothing
+    grad_sender = grad_weight = grad_bias = grad_frequencies = grad_gate = None
+    grad_receiver = torch.empty(x_receiver.shape) if needs_receiver else None
+    grad_phase = torch.empty(phase.shape) if needs_phase and phase is not None else None
+    grad_edge_phase = torch.empty(edge_phase.shape) if needs_edge_phase and edge_phase is not None else None
     outputs = _flat(grad_phase), _flat(grad_edge_phase)
     inputs = _flat(grad_S), _flat(grad_G)
     sender_sums = [torch.zeros(0, D)] * len(chunks)
@@ -241,13 +240,13 @@ def backward(
             )  # fmt: skip
             if needs_weight:
                 sums = sums.addmm_(part.t(), x) if sums.numel() else torch.mm(part.t(), x)
-            if needs_receiver:
+            if grad_receiver is not None:
                 torch.mm(part, layer.by_projection, out=grad_receiver[lo:hi])
         sender_sums[index], weight_sums[index] = grad_sender, sums
 
     run_chunks(work, len(chunks))
     if needs_sender:
-        grad_sender = _sum_senders(chunks, sender_sums, x_sender.size(0))[:, :width].contiguous()
+        grad_sender = _sum_senders(chunks, sender_sums, x_sender.size(0), D)[:, :width].contiguous()
     if needs_weight:
         grad_weight = weight_sums[0] if chunks else torch.zeros(F * D, receiver_width)
         for part in weight_sums[1:]:
@@ -259,17 +258,17 @@ def backward(
         grad_frequencies = _single(frequency_sums.reshape(len(chunks), num_bands, F).sum(2))
     if needs_gate:
         grad_gate = _single(gate_sums).view(-1, F)[:, :num_projections].reshape(-1)
-    return (
+    return [
         grad_receiver, grad_sender, grad_weight, grad_bias, grad_phase, grad_frequencies, grad_edge_phase, grad_gate
-    )  # fmt: skip
+    ]  # fmt: skip
 
 
-def _sum_senders(chunks: list[Chunk], parts: list[Tensor], num_senders: int) -> Tensor:
+def _sum_senders(chunks: list[Chunk], parts: list[Tensor], num_senders: int, width: int) -> Tensor:
     """The gradients of all senders from those of the chunks, in the order of the chunks."""
     if parts and parts[0].size(0) == num_senders:
         total, rest = parts[0], 1
     else:
-        total, rest = torch.zeros(num_senders, parts[0].size(1) if parts else 1), 0
+        total, rest = torch.zeros(num_senders, width), 0
     for chunk, part in zip(chunks[rest:], parts[rest:], strict=True):
         total[chunk.low : chunk.high] += part
     return total

@@ -76,10 +76,13 @@ def _backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     from mshgnn.ops import cpu
 
-    return cpu.backward(
+    gradients = cpu.backward(
         grad_plain, grad_gated, x_receiver, x_sender, weight, bias, phase, rowptr, sender, frequencies, edge_phase,
         gate, gating, needs,
     )  # fmt: skip
+    # an operator returns tensors, none twice
+    a, b, c, d, e, f, g, h = (x_receiver.new_empty(0) if gradient is None else gradient for gradient in gradients)
+    return a, b, c, d, e, f, g, h
 
 
 @_backward.register_fake
@@ -175,7 +178,8 @@ class _Eager(torch.autograd.Function):
     def forward(ctx: Any, *inputs: Any) -> tuple[Tensor, Tensor]:
         from mshgnn.ops import cpu
 
-        total, gated, ctx.kept = cpu.forward(*inputs, any(ctx.needs_input_grad))
+        arguments = (*inputs, any(ctx.needs_input_grad))
+        total, gated, ctx.kept = cpu.forward(*arguments)
         _setup(ctx, inputs, (total, gated))
         return total, gated
 

@@ -23,6 +23,7 @@ from mshgnn.ops.lanes import (
     negate_where_two,
     peek,
     poke,
+    prefetch,
     splat,
     store,
     total,
@@ -32,6 +33,8 @@ from mshgnn.ops.lanes import (
 )
 
 GROUP = 4  # edges of one receiver that share a load of its projection
+AHEAD = 2 * GROUP  # edges between the request for a sender's row and its use
+FLUSH = 64  # edges after which float32 sums over all edges go to float64
 NO_GATE, SIGMOID, SOFTMAX = 0, 1, 2
 
 _f = np.float32
@@ -105,6 +108,16 @@ def flush(target, values, size):
 
 
 @jit
+def prefetch_rows(x, senders, begin, origin, D, lanes):
+    """Ask for the rows of one group of senders, if there is such a group."""
+    if begin + GROUP <= senders.size:
+        for e in range(begin, begin + GROUP):
+            row = (np.int64(peek(senders, e)) - origin) * D
+            for j in range(0, D, lanes):
+                prefetch(x, row + j)
+
+
+@jit
 def phases(by_feature, row, senders, x, D, F, first, last, start, p, zero, lanes):
     """``p[e] = start + sum_j by_feature[j] x[u_e, j]``, a group of edges at a time.
 
@@ -120,6 +133,8 @@ def phases(by_feature, row, senders, x, D, F, first, last, start, p, zero, lanes
             u3 = np.int64(peek(senders, min(e + 3, last - 1))) * D
             a0 = a1 = a2 = a3 = begin
             b0 = b1 = b2 = b3 = zero
+            if block == 0:
+                prefetch_rows(x, senders, e + AHEAD, 0, D, lanes)
             place = row + block
             for j in range(0, D, 2):
                 even = load(by_feature, place, zero)
@@ -373,6 +388,11 @@ def build_kernels(lanes: int, source: int):
                             store(d_frequency, place, fma(d_angle, load(p, e * F + block, zero), value))
                     store(p, e * F + block, d_p)  # the phase itself is not needed any more
                 add_into(d_phase, 0, p, e * F, F, zero, lanes)
+                if e % FLUSH == FLUSH - 1 or e == last - first - 1:
+                    if want_frequencies:
+                        flush(grad_frequencies, d_frequency, K * F)
+                    if gating != NO_GATE:
+                        flush(grad_gate, d_gate, size)
             if grad_edge_phase.size:
                 copy_blocks(p, 0, F, grad_edge_phase, first * width, width, last - first, width)
             if grad_phase.size:
@@ -383,10 +403,6 @@ def build_kernels(lanes: int, source: int):
                 lanes,
             )  # fmt: skip
             add_into(tile_bias, 0, grad_tile, target, D * F, zero, lanes)
-            if want_frequencies:
-                flush(grad_frequencies, d_frequency, K * F)
-            if gating != NO_GATE:
-                flush(grad_gate, d_gate, size)
         flush(grad_bias, tile_bias, D * F)
         return source  # part of the cache key
 
@@ -427,6 +443,8 @@ def outer_products(
         u2 = np.int64(peek(senders, min(e + 2, last - 1))) * D
         u3 = np.int64(peek(senders, min(e + 3, last - 1))) * D
         base = (e - first) * F
+        if e + GROUP < last:
+            prefetch_rows(grad_x, senders, e + GROUP, first_sender, D, lanes)
         for j in range(0, D, lanes):
             h0, h1 = load(x, u0 + j, zero), load(x, u1 + j, zero)
             h2, h3 = load(x, u2 + j, zero), load(x, u3 + j, zero)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import extending
 from numba.core import cgutils, types
 from numba.extending import models, overload, register_model
@@ -130,6 +130,23 @@ def poke(typingctx, array, offset, value):
         return context.get_dummy_value()
 
     return types.void(array, types.intp, array.dtype), emit
+
+
+@intrinsic
+def prefetch(typingctx, array, offset):
+    """Ask for the cache line of an element that will be read soon."""
+
+    def emit(context, builder, signature, args):
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        pointer = _address(context, builder, signature.args[0], args[0], args[1], ir.IntType(8))
+        function = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        read_near_data = [ir.Constant(number, value) for value in (0, 3, 1)]
+        builder.call(
+            cgutils.get_or_insert_function(builder.module, function, "llvm.prefetch.p0"), [pointer, *read_near_data]
+        )
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), emit
 
 
 @intrinsic
