@@ -1,0 +1,1 @@
+"""Speed, memory and scale: every figure is a ratio measured in one run."""

@@ -1,0 +1,170 @@
+"""How a full-batch training step grows with the graph: time, memory, exponent."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+# The top is the size of ogbn-products: 2.4 million nodes, 1.2 x 10^8 directed edges.
+EDGES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000, 120_000_000)
+EDGES_PER_NODE = 50
+SKEW = 0.4  # a node's share of the edges falls with its rank to this power: the largest degree is 18,000 at the top
+FEATURES, CLASSES, CHANNELS, PROJECTIONS, LAYERS = 100, 47, 64, 16, 3
+FITTED = (10**6, 10**8)
+
+
+def power_law_graph(num_nodes: int, num_edges: int, seed: int = 0) -> Tensor:
+    """Edges in both directions between nodes drawn by a power of their rank, in random order: ``[2, num_edges]``."""
+    generator = torch.Generator().manual_seed(seed)
+    names = torch.randperm(num_nodes, generator=generator)
+    half = num_edges // 2
+    edge_index = torch.empty(2, 2 * half, dtype=torch.int64)
+    for begin in range(0, half, 2**22):  # piece by piece: no copy of the whole graph
+        end = min(begin + 2**22, half)
+        for side in range(2):
+            rank = torch.rand(end - begin, generator=generator, dtype=torch.float64).pow_(1 / (1 - SKEW)) * num_nodes
+            edge_index[side, begin:end] = names[rank.long().clamp_(max=num_nodes - 1)]
+    edge_index[0, half:], edge_index[1, half:] = edge_index[1, :half], edge_index[0, :half]
+    return edge_index
+
+
+def run_one(num_edges: int, steps: int, threads: int, local: bool) -> dict[str, Any]:
+    """Sort once, then ``steps`` training steps of a 3-layer MSHGNN on the whole graph; in this process.
+
+    ``local`` replaces every sender by a node near the receiver: the same arithmetic with its data in the cache, so that
+    the difference is what the memory costs.
+    """
+    from mshgnn.benchmarks.memory import peak_bytes
+    from mshgnn.nn import MSHGNN
+    from mshgnn.ops import receiver_csr
+
+    torch.set_num_threads(threads)
+    torch.manual_seed(0)
+    num_nodes = max(num_edges // EDGES_PER_NODE, 2)
+    edge_index = power_law_graph(num_nodes, num_edges)
+    if local:
+        edge_index[0] = (edge_index[1] + edge_index[0] % 64) % num_nodes
+    x = torch.randn(num_nodes, FEATURES)
+    y = torch.randint(CLASSES, (num_nodes,))
+    model = MSHGNN(
+        FEATURES, CLASSES, task="node", hidden_channels=CHANNELS, num_layers=LAYERS, num_projections=PROJECTIONS
+    )
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    small = power_law_graph(100, 1000)
+    torch.autograd.backward(cross_entropy(model(x[:100], small), y[:100]))  # loads the kernels
+    begin = time.perf_counter()
+    receiver_csr(edge_index, num_nodes, num_nodes)
+    sorting = time.perf_counter() - begin
+    times = []
+    for _ in range(steps):
+        begin = time.perf_counter()
+        optimizer.zero_grad()
+        loss = cross_entropy(model(x, edge_index), y)
+        torch.autograd.backward(loss)
+        optimizer.step()
+        times.append(time.perf_counter() - begin)
+    degrees = torch.bincount(edge_index[1], minlength=num_nodes)
+    return {
+        "edges": edge_index.size(1),
+        "nodes": num_nodes,
+        "largest_degree": int(degrees.max()),
+        "local": local,
+        "sort_seconds": sorting,
+        "step_seconds": min(times),
+        "all_step_seconds": times,
+        "peak_bytes": peak_bytes(),
+        "loss": float(loss.detach()),
+    }
+
+
+def measure_one(num_edges: int, steps: int, threads: int, local: bool = False) -> dict[str, Any]:
+    """:func:`run_one` in a process of its own, so that its peak memory is its own."""
+    arguments = [str(num_edges), str(steps), str(threads), str(int(local))]
+    command = [sys.executable, "-m", "mshgnn.benchmarks.scale", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode} (killed: too little memory?)"]
+        raise ValueError(f"the step on {num_edges:,} edges failed: {last[0]}")
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def exponent(rows: list[dict[str, Any]], low: float = FITTED[0], high: float = 1.2 * FITTED[1]) -> float | None:
+    """The slope of log time over log edges, by least squares, between ``low`` and ``high`` edges."""
+    points = [
+        (math.log(row["edges"]), math.log(row["step_seconds"]))
+        for row in rows
+        if low <= row["edges"] * 1.01 and row["edges"] <= high
+    ]
+    if len(points) < 2:
+        return None
+    mean_x = sum(p[0] for p in points) / len(points)
+    mean_y = sum(p[1] for p in points) / len(points)
+    return sum((a - mean_x) * (b - mean_y) for a, b in points) / sum((a - mean_x) ** 2 for a, _ in points)
+
+
+def scale(sizes: list[int], steps: int, threads: int, say: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+    """Measure every size, on the power-law graph and on its local twin (up to 10^7 edges)."""
+    from mshgnn.benchmarks.compare import environment
+
+    rows, twins = [], []
+    for size in sizes:
+        row = measure_one(size, steps if size < 10**8 else 1, threads)
+        rows.append(row)
+        say(
+            f"{row['edges']:>12,} edges {row['nodes']:>10,} nodes  step {row['step_seconds']:8.3f} s  "
+            f"sort {row['sort_seconds']:7.3f} s  peak {row['peak_bytes'] / 2**30:6.2f} GB"
+        )
+        twin = measure_one(size, steps if size < 10**8 else 1, threads, local=True)
+        twins.append(twin)
+        say(f"{'same work, senders in the cache':>37}  step {twin['step_seconds']:8.3f} s")
+    return {
+        "environment": environment(),
+        "rows": rows,
+        "local_rows": twins,
+        "exponent": exponent(rows),
+        "local_exponent": exponent(twins),
+    }
+
+
+def plot(results: dict[str, Any], path: str) -> None:
+    """Time and memory over edges, both logarithmic."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 4))
+    for key, label, style in (
+        ("rows", "power-law graph", "o-"),
+        ("local_rows", "same work, senders in the cache", "s--"),
+    ):
+        rows = results[key]
+        edges = [row["edges"] for row in rows]
+        left.loglog(edges, [row["step_seconds"] for row in rows], style, label=label)
+    slope = results["exponent"]
+    left.set(xlabel="directed edges", ylabel="training step (s)")
+    left.set_title("exponent between 10$^6$ and 10$^8$: " + ("?" if slope is None else f"{slope:.2f}"))
+    left.legend()
+    rows = results["rows"]
+    right.loglog([row["edges"] for row in rows], [row["peak_bytes"] / 2**30 for row in rows], "o-")
+    right.set(xlabel="directed edges", ylabel="peak memory of the process (GB)")
+    for axes in (left, right):
+        axes.grid(True, which="both", alpha=0.3)
+    figure.tight_layout()
+    figure.savefig(path, dpi=150)
+    pyplot.close(figure)
+
+
+if __name__ == "__main__":
+    edges, steps, threads, local = (int(argument) for argument in sys.argv[1:])
+    print(json.dumps(run_one(edges, steps, threads, bool(local))))

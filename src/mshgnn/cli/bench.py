@@ -1,0 +1,109 @@
+"""``mshgnn bench``: speed and memory against PyG's layers, and growth with the size of the graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+bench_app = typer.Typer(help="Benchmarks: every figure is a ratio measured in one run.", invoke_without_command=True)
+
+
+@bench_app.callback()
+def compare(
+    context: typer.Context,
+    shape: Annotated[list[str] | None, typer.Option(help="Physics, COLLAB or molecules; all three by default.")] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Samples of every contender, taken in turn.")] = 9,
+    memory: Annotated[bool, typer.Option(help="Also measure peak memory, each case in its own process.")] = True,
+    threads: Annotated[int, typer.Option(min=0, help="Threads of torch; 0 keeps its own choice.")] = 0,
+    out: Annotated[Path, typer.Option(help="Where the JSON goes.")] = Path("results/bench-compare.json"),
+) -> None:
+    """Compare MSHConv with the layer as printed and with PyG's layers at the same width.
+
+    Example: mshgnn bench --shape molecules --rounds 5
+    """
+    if context.invoked_subcommand is not None:
+        return
+    import torch
+
+    from mshgnn.benchmarks.compare import compare as measure
+    from mshgnn.benchmarks.shapes import SIZES
+
+    if threads:
+        torch.set_num_threads(threads)
+    results = measure(shape or list(SIZES), rounds, memory, print)
+    _print_comparison(results)
+    _write(results, out)
+
+
+@bench_app.command()
+def scale(
+    largest: Annotated[float, typer.Option(help="Stop at so many directed edges.")] = 1.2e8,
+    steps: Annotated[int, typer.Option(min=1, help="Training steps of each size; the fastest counts.")] = 3,
+    threads: Annotated[int, typer.Option(min=0, help="Threads of torch; 0 keeps its own choice.")] = 0,
+    out: Annotated[Path, typer.Option(help="Where the JSON goes; the plot goes beside it.")] = Path(
+        "results/bench-scale.json"
+    ),
+) -> None:
+    """Measure a full-batch training step from 10^5 to 1.2 x 10^8 directed edges (needs 20 GB at the top).
+
+    Example: mshgnn bench scale --largest 1e7
+    """
+    import torch
+
+    from mshgnn.benchmarks.scale import EDGES, plot
+    from mshgnn.benchmarks.scale import scale as measure
+
+    sizes = [size for size in EDGES if size <= largest]
+    if not sizes:
+        raise ValueError(f"largest must be at least {EDGES[0]:,} edges, got {largest:,.0f}")
+    results = measure(sizes, steps, threads or torch.get_num_threads(), print)
+    for key, text in (("exponent", "power-law graph"), ("local_exponent", "the same work, senders in the cache")):
+        if results[key] is not None:
+            print(f"growth of the step with the edges, 10^6 to 10^8, {text}: exponent {results[key]:.3f}")
+    _write(results, out)
+    picture = out.with_suffix(".png")
+    plot(results, str(picture))
+    print(f"plot: {picture}")
+
+
+def _write(results: dict[str, Any], out: Path) -> None:
+    import json
+
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(results, indent=1) + "\n")
+    print(f"written: {out}")
+
+
+def _print_comparison(results: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=None if Console().is_terminal else 130)
+    for name, shape in results["shapes"].items():
+        title = f"{name}: {shape['nodes']:,} nodes, {shape['edges']:,} edges ({shape['source']})"
+        table = Table("", "forward ms", "ours / it", "training ms", "ours / it", "peak MB", title=title)
+        for column in table.columns[1:]:
+            column.justify = "right"
+        for contender, row in shape["contenders"].items():
+            cells = []
+            for kind in ("forward", "training"):
+                times, ratio = row[kind]["seconds"], row[kind]["ours_over_it"]
+                cells.append(f"{1e3 * times['middle']:.2f}")
+                cells.append(f"{ratio['middle']:.3f} [{ratio['low']:.3f}, {ratio['high']:.3f}]")
+            peak = f"{row['peak_bytes'] / 2**20:,.0f}" if "peak_bytes" in row else ""
+            table.add_row(contender, *cells, peak)
+        console.print(table)
+        rate, over = shape["bound"]["sgemm_flops_per_second"], shape["bound"]["forward_over_bound"]
+        print(
+            f"sgemm 2048^3: {rate['middle'] / 1e9:.0f} GFLOP/s; "
+            f"forward over the time of its FLOPs: {over['middle']:.2f}"
+        )
+    table = Table("goal", "measured", "bound", "met")
+    for goal in results["goals"]:
+        sign = "at least" if goal["at_least"] else "at most"
+        table.add_row(
+            goal["text"], f"{goal['measured']:.2f}", f"{sign} {goal['bound']:g}", "yes" if goal["met"] else "NO"
+        )
+    console.print(table)
