@@ -80,13 +80,31 @@ def test_large_sets_are_evaluated_in_several_batches() -> None:
     assert PackedGraphs.pack([graph]).take(torch.tensor([], dtype=torch.long)).evaluation_batches(4) == []
 
 
-def test_bags_of_words_become_sparse_only_when_asked_and_mostly_zero() -> None:
-    x = torch.zeros(40, 10)
+def test_wide_features_become_sparse_only_when_asked_and_mostly_zero() -> None:
+    x = torch.zeros(40, 200)
     x[0, 3] = 2.0
     graph = Data(x=x, edge_index=torch.tensor([[1, 0], [0, 1]]), y=torch.zeros(40, dtype=torch.long))
     sparse = whole_graph(graph, sparse=True).x
     assert sparse.layout == torch.sparse_csr
     assert torch.equal(sparse.to_dense(), x)
     assert whole_graph(graph, sparse=False).x.layout == torch.strided
-    graph.x = torch.ones(40, 10)
-    assert whole_graph(graph, sparse=True).x.layout == torch.strided
+    for dense in (torch.ones(40, 200), torch.zeros(40, 20)):
+        graph.x = dense
+        assert whole_graph(graph, sparse=True).x.layout == torch.strided
+
+
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.data())
+@settings(deadline=None)
+def test_sparse_batches_hold_the_features_of_dense_ones(sizes: list[int], data: st.DataObject) -> None:
+    graphs = []
+    for index, nodes in enumerate(sizes):
+        x = torch.zeros(nodes, 150)
+        x[torch.arange(0, nodes, 2), (index * 31 + torch.arange(0, nodes, 2) * 7) % 150] = index + 1.0
+        empty = torch.zeros(2, 0, dtype=torch.long)
+        graphs.append(Data(x=x, edge_index=empty, y=torch.tensor([index])))
+    chosen = torch.tensor(data.draw(st.lists(st.integers(0, len(sizes) - 1), min_size=1, max_size=8)))
+    cut = data.draw(st.integers(0, len(chosen)))
+    packed = [PackedGraphs.pack(graphs, sparse=sparse).take(chosen) for sparse in (True, False)]
+    for sparse, dense in zip(*(p.batches([0, cut, len(chosen)]) for p in packed), strict=True):
+        assert sparse.x.layout == torch.sparse_csr
+        assert torch.equal(sparse.x.to_dense(), dense.x)

@@ -171,7 +171,7 @@ def test_a_node_task_uses_only_the_nodes_of_each_part() -> None:
 
 
 def test_sparse_features_give_the_same_curves_as_dense_ones() -> None:
-    x = torch.zeros(100, 40)
+    x = torch.zeros(100, 140)
     x[torch.arange(100), torch.arange(100) % 40] = 1.0
     ring = torch.arange(100)
     graph = Data(x=x, edge_index=torch.stack([ring, ring.roll(1)]), y=ring % 2)
@@ -185,7 +185,7 @@ def test_sparse_features_give_the_same_curves_as_dense_ones() -> None:
     for sparse in ("auto", "never"):
         torch.manual_seed(0)
         settings = TrainingSettings.model_validate({"epochs": 5, "sparse_features": sparse})
-        found.append(train_fold(Linear(40, 2), dataset, make_split(100), settings, 0))
+        found.append(train_fold(Linear(140, 2), dataset, make_split(100), settings, 0))
     assert np.allclose(found[0].train_loss, found[1].train_loss, atol=1e-6)
 
 

@@ -22,8 +22,8 @@ BATCHES_PER_GATHER = 16
 EVALUATION_ELEMENTS = 8_000
 """Nodes plus edges at which an evaluation batch is full: the quickest size measured, it fits the cache."""
 
-SPARSE_DENSITY = 0.05
-"""Below this share of non-zero entries a sparse feature matrix is worth it."""
+SPARSE_WIDTH, SPARSE_DENSITY = 128, 0.05
+"""From this width on, and below this share of non-zero entries, a sparse feature matrix pays."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,11 @@ class PackedGraphs:
     edge_start: Tensor
 
     @classmethod
-    def pack(cls, graphs: Sequence[Data]) -> PackedGraphs:
-        """Lay the graphs end to end, edges sorted by receiver within each graph."""
+    def pack(cls, graphs: Sequence[Data], *, sparse: bool = False) -> PackedGraphs:
+        """Lay the graphs end to end, edges sorted by receiver within each graph.
+
+        With ``sparse``, wide features that are mostly zero (bags of words, one-hot degrees) become sparse CSR.
+        """
         node_start = _starts([graph.num_nodes for graph in graphs])
         edge_start = _starts([graph.edge_index.size(1) for graph in graphs])
         edge_index = torch.cat([graph.edge_index for graph in graphs], dim=1)
@@ -60,8 +63,9 @@ class PackedGraphs:
         edge_attr = None
         if all(graph.edge_attr is not None for graph in graphs):
             edge_attr = torch.cat([graph.edge_attr for graph in graphs])[order]
+        x = torch.cat([graph.x for graph in graphs])
         return cls(
-            x=torch.cat([graph.x for graph in graphs]),
+            x=_compressed(x) if sparse else x,
             edge_index=edge_index[:, order],
             edge_attr=edge_attr,
             y=torch.cat([graph.y.view(-1) for graph in graphs]),
@@ -78,7 +82,7 @@ class PackedGraphs:
         nodes, node_start = _gather(self.node_start, chosen)
         edges, edge_start = _gather(self.edge_start, chosen)
         return PackedGraphs(
-            x=self.x[nodes],
+            x=_take_rows(self.x, nodes),
             edge_index=self.edge_index[:, edges],
             edge_attr=None if self.edge_attr is None else self.edge_attr[edges],
             y=self.y[chosen],
@@ -94,7 +98,7 @@ class PackedGraphs:
             node_low, node_high = int(self.node_start[first]), int(self.node_start[last])
             edge_low, edge_high = int(self.edge_start[first]), int(self.edge_start[last])
             yield GraphBatch(
-                x=self.x[node_low:node_high],
+                x=_slice_rows(self.x, node_low, node_high),
                 edge_index=shifted[:, edge_low:edge_high] - node_low,
                 edge_attr=None if self.edge_attr is None else self.edge_attr[edge_low:edge_high],
                 batch=owner[node_low:node_high] - first,
@@ -142,15 +146,36 @@ def _gather(start: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
     return shift + torch.arange(len(shift)), new_start
 
 
-def whole_graph(graph: Data, *, sparse: bool) -> GraphBatch:
-    """The one batch of a node task, edges sorted by receiver.
+def _compressed(x: Tensor) -> Tensor:
+    """Sparse CSR where that pays, else the features as they are."""
+    if x.size(1) < SPARSE_WIDTH or int(x.count_nonzero()) >= SPARSE_DENSITY * x.numel():
+        return x
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+        return x.to_sparse_csr()
 
-    With ``sparse``, features of which fewer than 5 % are not zero (bags of words) become a sparse CSR tensor.
-    """
-    packed = PackedGraphs.pack([graph])
-    x = packed.x
-    if sparse and int(x.count_nonzero()) < SPARSE_DENSITY * x.numel():
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
-            x = x.to_sparse_csr()
-    return GraphBatch(x, packed.edge_index, packed.edge_attr, None, 1, packed.y)
+
+def _take_rows(x: Tensor, rows: Tensor) -> Tensor:
+    if x.layout == torch.strided:
+        return x[rows]
+    entries, starts = _gather(x.crow_indices(), rows)
+    return _csr(starts, x.col_indices()[entries], x.values()[entries], x.size(1))
+
+
+def _slice_rows(x: Tensor, low: int, high: int) -> Tensor:
+    if x.layout == torch.strided:
+        return x[low:high]
+    starts = x.crow_indices()[low : high + 1]
+    first, last = int(starts[0]), int(starts[-1])
+    return _csr(starts - first, x.col_indices()[first:last], x.values()[first:last], x.size(1))
+
+
+def _csr(starts: Tensor, columns: Tensor, values: Tensor, width: int) -> Tensor:
+    size = (len(starts) - 1, width)
+    return torch.sparse_csr_tensor(starts, columns, values, size, check_invariants=False)
+
+
+def whole_graph(graph: Data, *, sparse: bool) -> GraphBatch:
+    """The one batch of a node task, edges sorted by receiver."""
+    packed = PackedGraphs.pack([graph], sparse=sparse)
+    return GraphBatch(packed.x, packed.edge_index, packed.edge_attr, None, 1, packed.y)

@@ -199,7 +199,7 @@ def _evaluate_epoch(
 
 def _graph_fold(dataset: GraphDataset, split: Split, settings: TrainingSettings) -> Fold:
     """Graphs of each part packed end to end; training batches are drawn anew every epoch."""
-    packed = PackedGraphs.pack(dataset.graphs)
+    packed = PackedGraphs.pack(dataset.graphs, sparse=settings.sparse_features == "auto")
     train, validation, test = (packed.take(indices) for indices in split)
 
     def steps(generator: torch.Generator) -> Iterator[tuple[GraphBatch, Tensor | None, Tensor]]:

@@ -36,7 +36,7 @@ class TrainingSettings(BaseModel):
     evaluate_train_every: Annotated[int, Field(ge=1)] = 1
     """Measure the training graphs only every so many epochs; the rule whole_set_best is exact at 1."""
     sparse_features: Literal["auto", "never"] = "never"
-    """Node tasks: ``auto`` gives x as sparse CSR when fewer than 5 % of its entries are not zero."""
+    """``auto`` gives x as sparse CSR when it is wide and mostly zero; for models with an encoder of their own."""
 
     @model_validator(mode="after")
     def _check_warmup(self) -> TrainingSettings:
