@@ -28,6 +28,7 @@ from mshgnn.ops.threads import run_chunks
 
 Floats = npt.NDArray[np.float32]
 COMPILE_SECONDS = 20
+WIDE = 16  # the sender width is padded to a multiple of this
 KEPT_FLOATS = 2**22  # F_v of graphs that small (16 MB) is kept for the backward pass: a matrix product saved
 ANNOUNCE_AFTER = 2.0  # seconds; a load from the disk cache takes less
 
@@ -109,7 +110,7 @@ def _prepare(
     num_projections = weight.size(0) // width
     plan = plan_for(rowptr, sender, num_senders, (receiver_width, width, num_projections))
     lanes = 16 if (num_projections - 1) % 16 >= 8 else 8  # the padding that wastes less
-    more, more_projections = -width % lanes, -num_projections % lanes
+    more, more_projections = -width % WIDE, -num_projections % lanes
     D, F = width + more, num_projections + more_projections
     w = weight.detach().view(num_projections, width, receiver_width)
     b = bias.detach().view(num_projections, width)

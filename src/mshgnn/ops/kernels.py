@@ -1,9 +1,9 @@
 """The numba kernels: one tile of receivers at a time, forward and backward.
 
-Every array is float32 and C-contiguous. The number of projections is padded to ``F`` and the sender width to ``D``,
-both multiples of the lanes of a register, so that no loop has a tail. Layouts of one receiver's projection:
-``by_feature[j, f]`` (as the generator makes it: one row serves all projections of feature ``j``) for the phases, and
-``by_projection[f, j]`` (the order of ``W_f``) for the gradients.
+Every array is float32 and C-contiguous. The number of projections is padded to ``F``, a multiple of the lanes of a
+register, and the sender width to ``D``, a multiple of ``WIDE``, so that no loop has a tail. A receiver's projection has
+two layouts: ``by_feature[j, f]`` (as the generator makes it: one row serves all projections of feature ``j``) for the
+phases, and ``by_projection[f, j]`` (the order of ``W_f``) for the gradients.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -33,6 +33,7 @@ from mshgnn.ops.lanes import (
 )
 
 GROUP = 4  # edges of one receiver that share a load of its projection
+WIDE = 16  # lanes along the sender width
 AHEAD = 2 * GROUP  # edges between the request for a sender's row and its use
 FLUSH = 64  # edges after which float32 sums over all edges go to float64
 NO_GATE, SIGMOID, SOFTMAX = 0, 1, 2
@@ -108,12 +109,12 @@ def flush(target, values, size):
 
 
 @jit
-def prefetch_rows(x, senders, begin, origin, D, lanes):
+def prefetch_rows(x, senders, begin, origin, D):
     """Ask for the rows of one group of senders, if there is such a group."""
     if begin + GROUP <= senders.size:
         for e in range(begin, begin + GROUP):
             row = (np.int64(peek(senders, e)) - origin) * D
-            for j in range(0, D, lanes):
+            for j in range(0, D, WIDE):  # a line of cache each
                 prefetch(x, row + j)
 
 
@@ -134,7 +135,7 @@ def phases(by_feature, row, senders, x, D, F, first, last, start, p, zero, lanes
             a0 = a1 = a2 = a3 = begin
             b0 = b1 = b2 = b3 = zero
             if block == 0:
-                prefetch_rows(x, senders, e + AHEAD, 0, D, lanes)
+                prefetch_rows(x, senders, e + AHEAD, 0, D)
             place = row + block
             for j in range(0, D, 2):
                 even = load(by_feature, place, zero)
@@ -246,7 +247,7 @@ def build_kernels(lanes: int, source: int):
 
         ``tile`` holds ``W_f h_v`` by feature, from receiver ``origin`` on; on return ``W_f h_v + b_f``.
         """
-        zero = zeros(lanes)
+        zero, wide = zeros(lanes), zeros(WIDE)
         bands = 2 * frequencies.size
         size = bands * F
         start = np.zeros(F, np.float32)
@@ -260,7 +261,7 @@ def build_kernels(lanes: int, source: int):
             clear(gated, 0, size, zero, lanes)
             if first < last:
                 row = (v - origin) * D * F
-                add_into(tile, row, bias, 0, D * F, zero, lanes)
+                add_into(tile, row, bias, 0, D * F, wide, WIDE)
                 receiver_phases(
                     v, row, first, last, tile, x, senders, phase, edge_phase, width, D, F, start, p, zero, lanes
                 )
@@ -301,7 +302,7 @@ def build_kernels(lanes: int, source: int):
         ``grad_x`` starts at sender ``first_sender``. ``grad_bias``, ``grad_frequencies`` and ``grad_gate`` are sums
         over the receivers of a chunk, kept in float64.
         """
-        zero = zeros(lanes)
+        zero, wide = zeros(lanes), zeros(WIDE)
         K = frequencies.size
         bands = 2 * K
         size = bands * F
@@ -326,13 +327,13 @@ def build_kernels(lanes: int, source: int):
             first, last = peek(rowptr, v), peek(rowptr, v + 1)
             row, target = (v - origin) * D * F, (v - lo) * D * F
             if first == last:
-                clear(grad_tile, target, D * F, zero, lanes)
+                clear(grad_tile, target, D * F, wide, WIDE)
                 if grad_phase.size:
                     clear(d_phase, 0, F, zero, lanes)
                     copy_blocks(d_phase, 0, F, grad_phase, v * width, width, 1, width)
                 continue
             if not biased:
-                add_into(tile, row, bias, 0, D * F, zero, lanes)
+                add_into(tile, row, bias, 0, D * F, wide, WIDE)
             receiver_phases(
                 v, row, first, last, tile, x, senders, phase, edge_phase, width, D, F, start, p, zero, lanes
             )
@@ -397,12 +398,11 @@ def build_kernels(lanes: int, source: int):
                 copy_blocks(p, 0, F, grad_edge_phase, first * width, width, last - first, width)
             if grad_phase.size:
                 copy_blocks(d_phase, 0, F, grad_phase, v * width, width, 1, width)
-            clear(grad_tile, target, D * F, zero, lanes)
+            clear(p, (last - first) * F, -(last - first) % GROUP * F, zero, lanes)  # the last group may be short
             outer_products(
-                p, by_projection, x, senders, first, last, width, D, F, grad_tile, target, grad_x, first_sender, zero,
-                lanes,
+                p, by_projection, x, senders, first, last, width, D, F, grad_tile, target, tile_bias, grad_x,
+                first_sender, wide, WIDE,
             )  # fmt: skip
-            add_into(tile_bias, 0, grad_tile, target, D * F, zero, lanes)
         flush(grad_bias, tile_bias, D * F)
         return source  # part of the cache key
 
@@ -433,35 +433,53 @@ def softmax_backward(p, degree, F, frequencies, doubling, gate, g_gated, alphas,
 
 @jit
 def outer_products(
-    d_p, by_projection, x, senders, first, last, width, D, F, d_projection, row, grad_x, first_sender, zero, lanes
+    d_p,
+    by_projection,
+    x,
+    senders,
+    first,
+    last,
+    width,
+    D,
+    F,
+    d_projection,
+    row,
+    d_bias,
+    grad_x,
+    first_sender,
+    zero,
+    lanes,
 ):
-    """``dF_v += dp_e h_u^T`` and ``dh_u += F_v^T dp_e``, a group of edges at a time."""
-    clear(d_p, (last - first) * F, -(last - first) % GROUP * F, zero, lanes)
+    """``dF_v = sum_e dp_e h_u^T``, added to ``d_bias`` too, and ``dh_u += F_v^T dp_e``, a group of edges at a time."""
+    clear(d_projection, row + width * D, (F - width) * D, zero, lanes)
     for e in range(first, last, GROUP):
         u0 = np.int64(peek(senders, e)) * D
         u1 = np.int64(peek(senders, min(e + 1, last - 1))) * D
         u2 = np.int64(peek(senders, min(e + 2, last - 1))) * D
         u3 = np.int64(peek(senders, min(e + 3, last - 1))) * D
         base = (e - first) * F
-        if e + GROUP < last:
-            prefetch_rows(grad_x, senders, e + GROUP, first_sender, D, lanes)
+        begins, ends = e == first, e + GROUP >= last
+        if not ends:
+            prefetch_rows(grad_x, senders, e + GROUP, first_sender, D)
         for j in range(0, D, lanes):
             h0, h1 = load(x, u0 + j, zero), load(x, u1 + j, zero)
             h2, h3 = load(x, u2 + j, zero), load(x, u3 + j, zero)
             a0 = a1 = a2 = a3 = zero
             for f in range(width):
                 projection = load(by_projection, f * D + j, zero)
-                place = row + f * D + j
-                gradient = load(d_projection, place, zero)
                 q0 = splat(d_p, base + f, zero)
                 q1 = splat(d_p, base + F + f, zero)
                 q2 = splat(d_p, base + 2 * F + f, zero)
                 q3 = splat(d_p, base + 3 * F + f, zero)
                 a0, a1 = fma(q0, projection, a0), fma(q1, projection, a1)
                 a2, a3 = fma(q2, projection, a2), fma(q3, projection, a3)
+                place = row + f * D + j
+                gradient = zero if begins else load(d_projection, place, zero)
                 gradient = fma(q1, h1, fma(q0, h0, gradient))
                 gradient = fma(q3, h3, fma(q2, h2, gradient))
                 store(d_projection, place, gradient)
+                if ends:
+                    store(d_bias, f * D + j, load(d_bias, f * D + j, zero) + gradient)
             # one after another: a sender may stand twice in a group
             offset = j - first_sender * D
             store(grad_x, u0 + offset, load(grad_x, u0 + offset, zero) + a0)
