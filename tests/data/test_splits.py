@@ -108,11 +108,11 @@ def test_own_split_files_are_there_and_small() -> None:
     assert sum(files.values()) < 200_000
 
 
-def test_the_joint_task_is_divided_60_20_20() -> None:
+def test_the_joint_task_is_divided_like_other_graph_sets() -> None:
     dataset = load("structure-frequency-fixed")
     splits = load_splits(dataset)
     assert (splits.source, len(splits.folds)) == ("own", 5)
-    assert [len(part) for part in splits.folds[0]] == [1800, 600, 600]
+    assert [len(part) for part in splits.folds[0]] == [2400, 300, 300]
     assert torch.bincount(dataset.labels()[splits.folds[2].validation]).tolist() == [20] * 30
     smaller = StructureFrequencyDataset.variant("fixed", graphs_per_class=5).generate()
     assert [len(part) for part in load_splits(smaller).folds[0]] == [90, 30, 30]

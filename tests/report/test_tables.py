@@ -54,10 +54,11 @@ def test_the_rules_table_shows_the_papers_figure_and_the_ceiling() -> None:
     assert len(table.splitlines()) == 2 + len(GRAPH_SETS)
 
 
-def test_only_marked_blocks_change() -> None:
-    text = "before\n<!-- table: graph-models -->\nold\n<!-- end -->\nafter"
+@pytest.mark.parametrize("old", ["old\n", ""])
+def test_only_marked_blocks_change(old: str) -> None:
+    text = f"before\n<!-- table: graph-models -->\n{old}<!-- end -->\nafter"
     new = filled(text, Results({}, {}))
-    assert "old" not in new
+    assert "old\n" not in new
     assert new.startswith("before\n<!-- table: graph-models -->\n| test, %")
     assert new.endswith("\n<!-- end -->\nafter")
     assert filled(new, Results({}, {})) == new
@@ -65,7 +66,7 @@ def test_only_marked_blocks_change() -> None:
 
 def test_an_unknown_table_is_named() -> None:
     with pytest.raises(ValueError, match="no table 'grph'"):
-        filled("<!-- table: grph -->\n\n<!-- end -->", Results({}, {}))
+        filled("<!-- table: grph -->\n<!-- end -->", Results({}, {}))
 
 
 def test_paper_figures_are_those_of_its_tables() -> None:

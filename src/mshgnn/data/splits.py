@@ -93,8 +93,8 @@ def check_splits(dataset: GraphDataset, folds: Sequence[Split], source: str) -> 
 
 
 def own_folds(dataset: GraphDataset) -> int:
-    """Folds of the package's own splits: 10 (80/10/10) for graphs, 5 (60/20/20) for nodes and the joint task."""
-    return 5 if dataset.task == "node" or dataset.name.startswith("structure-frequency") else 10
+    """Folds of the package's own splits: 10 (80/10/10) for graphs, 5 (60/20/20) for nodes."""
+    return 10 if dataset.task == "graph" else 5
 
 
 def fold_assignment(labels: Tensor, num_folds: int, seed: int = OWN_SEED) -> str:

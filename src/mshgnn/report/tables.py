@@ -135,7 +135,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "joint": joint,
 }
 
-_BLOCK = re.compile(r"(<!-- table: (?P<name>[a-z-]+) -->\n).*?(\n<!-- end -->)", re.DOTALL)
+_BLOCK = re.compile(r"(<!-- table: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def filled(text: str, results: Results) -> str:
@@ -145,7 +145,7 @@ def filled(text: str, results: Results) -> str:
         name = block["name"]
         if name not in TABLES:
             raise ValueError(f"there is no table {name!r}; known: {', '.join(TABLES)}")
-        return f"{block[1]}{TABLES[name](results)}{block[3]}"
+        return f"{block[1]}{TABLES[name](results)}\n{block[3]}"
 
     return _BLOCK.sub(fill, text)
 
