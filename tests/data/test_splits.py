@@ -111,11 +111,11 @@ def test_own_split_files_are_there_and_small() -> None:
 def test_the_joint_task_is_divided_like_other_graph_sets() -> None:
     dataset = load("structure-frequency-fixed")
     splits = load_splits(dataset)
-    assert (splits.source, len(splits.folds)) == ("own", 5)
+    assert (splits.source, len(splits.folds)) == ("own", 10)
     assert [len(part) for part in splits.folds[0]] == [2400, 300, 300]
-    assert torch.bincount(dataset.labels()[splits.folds[2].validation]).tolist() == [20] * 30
+    assert torch.bincount(dataset.labels()[splits.folds[2].validation]).tolist() == [10] * 30
     smaller = StructureFrequencyDataset.variant("fixed", graphs_per_class=5).generate()
-    assert [len(part) for part in load_splits(smaller).folds[0]] == [90, 30, 30]
+    assert [len(part) for part in load_splits(smaller).folds[0]] == [120, 15, 15]
 
 
 @settings(max_examples=50, deadline=None)
