@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 
 import typer
@@ -18,7 +17,7 @@ app = typer.Typer(
 
 def _assemble() -> None:
     """Add the commands and groups, each from its own file."""
-    from mshgnn.cli import ceiling, data, demo, run, tables
+    from mshgnn.cli import bench, ceiling, data, demo, run, tables
 
     app.command("run")(run.run)
     app.command("show")(run.show)
@@ -27,8 +26,7 @@ def _assemble() -> None:
     app.command("demo")(demo.demo)
     app.command("tables")(tables.tables)
     app.add_typer(data.data_app, name="data")
-    if importlib.util.find_spec("mshgnn.cli.bench") is not None:
-        app.add_typer(importlib.import_module("mshgnn.cli.bench").bench_app, name="bench")
+    app.add_typer(bench.bench_app, name="bench")
 
 
 def main() -> None:
