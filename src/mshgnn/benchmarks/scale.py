@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
+from torch.utils.checkpoint import checkpoint
 
 # The top is the size of ogbn-products: 2.4 million nodes, 1.2 x 10^8 directed edges.
 EDGES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000, 120_000_000)
@@ -58,6 +59,7 @@ def run_one(num_edges: int, steps: int, threads: int, local: bool) -> dict[str, 
     model = MSHGNN(
         FEATURES, CLASSES, task="node", hidden_channels=CHANNELS, num_layers=LAYERS, num_projections=PROJECTIONS
     )
+    _recompute(model)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     small = power_law_graph(100, 1000)
     torch.autograd.backward(cross_entropy(model(x[:100], small), y[:100]))  # loads the kernels
@@ -84,6 +86,17 @@ def run_one(num_edges: int, steps: int, threads: int, local: bool) -> dict[str, 
         "peak_bytes": peak_bytes(),
         "loss": float(loss.detach()),
     }
+
+
+def _recompute(model: nn.Module) -> None:
+    """Checkpoint every layer: its inside is computed again in the backward pass instead of kept.
+
+    Kept are 8 kB a node otherwise (measured), 19 GB at the top: twenty-eight arrays of the width of ``h`` and three of
+    ``2KF``, most of them normalisation, update and dropout rather than the harmonic sum.
+    """
+    for block in model.get_submodule("blocks").children():
+        inside = block.forward
+        block.forward = lambda *inputs, inside=inside: checkpoint(inside, *inputs, use_reentrant=False)
 
 
 def measure_one(num_edges: int, steps: int, threads: int, local: bool = False) -> dict[str, Any]:

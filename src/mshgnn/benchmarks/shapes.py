@@ -47,14 +47,22 @@ def _from_files(name: str, size: _Size) -> Shape:
     from mshgnn.data import load
 
     graphs = load(size.dataset).graphs
-    generator = torch.Generator().manual_seed(0)
-    chosen = torch.randperm(len(graphs), generator=generator)[: size.num_graphs].tolist()
     parts, offset = [], 0
-    for index in chosen:
+    for index in _typical([graph.edge_index.size(1) for graph in graphs], size.num_graphs):
         graph = graphs[index]
         parts.append(graph.edge_index + offset)
         offset += int(graph.num_nodes)
     return Shape(name, offset, torch.cat(parts, dim=1).contiguous(), "files")
+
+
+def _typical(edges: list[int], count: int) -> list[int]:
+    """Of a hundred random batches the one whose number of edges is nearest to the average batch's."""
+    generator = torch.Generator().manual_seed(0)
+    counts = torch.tensor(edges, dtype=torch.float64)
+    batches = [torch.randperm(len(edges), generator=generator)[:count] for _ in range(100)]
+    best = min(batches, key=lambda batch: abs(float(counts[batch].mean() - counts.mean())))
+    chosen: list[int] = best.tolist()
+    return chosen
 
 
 def _generated(name: str, size: _Size) -> Shape:

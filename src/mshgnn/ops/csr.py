@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import weakref
+from importlib.util import find_spec
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+HAS_NUMBA = find_spec("numba") is not None
 INDEX_DTYPES = (torch.int32, torch.int64)
 
 
@@ -63,14 +65,20 @@ def _sort_by_receiver(edge_index: Tensor, num_senders: int, num_receivers: int) 
     """The sort behind :func:`receiver_csr`; opaque to ``torch.compile`` so that it may look at values."""
     check_range("edge_index[0]", edge_index[0], num_senders)
     check_range("edge_index[1]", edge_index[1], num_receivers)
-    receiver = edge_index[1].long()
-    degree = torch.bincount(receiver, minlength=num_receivers)
+    receiver = edge_index[1].contiguous()
     rowptr = torch.zeros(num_receivers + 1, dtype=torch.int64, device=edge_index.device)
-    torch.cumsum(degree, 0, out=rowptr[1:])
     if bool((receiver[1:] >= receiver[:-1]).all()):
+        torch.cumsum(torch.bincount(receiver, minlength=num_receivers), 0, out=rowptr[1:])
         order = torch.arange(receiver.numel(), device=edge_index.device)
         return rowptr, edge_index[0].clone(), order
-    order = torch.argsort(receiver, stable=True)
+    if HAS_NUMBA and edge_index.device.type == "cpu":
+        from mshgnn.ops.sort import sort_by_receiver
+
+        order = torch.empty(receiver.numel(), dtype=torch.int64)
+        sort_by_receiver(receiver.numpy(), rowptr.numpy(), order.numpy())
+    else:
+        torch.cumsum(torch.bincount(receiver, minlength=num_receivers), 0, out=rowptr[1:])
+        order = torch.argsort(receiver, stable=True)
     return rowptr, edge_index[0][order], order
 
 
