@@ -155,7 +155,8 @@ def _explain(source: str, detail: ErrorDetails) -> str:
     if detail["type"] == "missing":
         return f"{source}: key {key!r} is missing"
     message = detail["msg"].removeprefix("Value error, ")
-    return f"{source}: {key or 'experiment'}: {message}, got {detail['input']!r}"
+    given = "" if isinstance(detail["input"], dict) else f", got {detail['input']!r}"
+    return f"{source}: {key or 'experiment'}: {message}{given}"
 
 
 def _valid_keys(location: tuple[int | str, ...]) -> list[str]:
