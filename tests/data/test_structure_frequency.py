@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -139,3 +141,18 @@ def test_thirty_thousand_graphs_of_forty_nodes_in_well_under_a_minute() -> None:
     start = time.process_time()
     assert len(StructureFrequencyDataset(40, 1000).generate().graphs) == 30_000
     assert time.process_time() - start < 40
+
+
+def test_the_ceiling_counts_the_modes_of_a_ring_that_can_be_told_apart() -> None:
+    variant = StructureFrequencyDataset.variant
+    assert variant("wellposed").ceiling() == pytest.approx((0.6 + 2) / 3)
+    assert variant("fixed").ceiling() == pytest.approx(1.0)
+    assert 26 / 30 < variant("varied").ceiling() <= 1.0
+
+
+@pytest.mark.parametrize("n", range(20, 41))
+def test_a_quarter_turn_makes_two_modes_of_a_ring_alike(n: int) -> None:
+    # The two modes of frequency k differ by a quarter wave. The phases that turns of the ring can reach are the
+    # multiples of 2 pi / m with m = n / gcd(n, k): a quarter wave is among them when 4 divides m.
+    alike = sum((n // math.gcd(n, k)) % 4 == 0 for k in (1, 2, 3, 4))
+    assert StructureFrequencyDataset(nodes=n).ceiling() == pytest.approx((1 - alike / 10 + 2) / 3)

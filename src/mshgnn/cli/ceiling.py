@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,12 +11,17 @@ import typer
 def ceiling(
     datasets: Annotated[list[str], typer.Argument(metavar="DATASET...", help="Data sets by name.")],
     rounds: Annotated[int, typer.Option(min=0, help="Rounds of colour refinement.")] = 3,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Also keep the ceilings, in percent, in this file.")
+    ] = None,
     lookup: Annotated[bool, typer.Option(help="Also score the 1-WL lookup table on the splits.")] = True,
 ) -> None:
     """The 1-WL ceiling of data sets: the best accuracy with every label known, and label conflicts, by round.
 
     Example: mshgnn ceiling MUTAG IMDB-BINARY
     """
+    import json
+
     from rich.console import Console
     from rich.table import Table
 
@@ -23,6 +29,9 @@ def ceiling(
     from mshgnn.evaluation.ceiling import wl_ceiling, wl_lookup_score
 
     console = Console()
+    kept: dict[str, float] = {}
+    if json_file is not None and json_file.exists():
+        kept = json.loads(json_file.read_text(encoding="utf-8"))
     for name in datasets:
         dataset = load(name)
         found = wl_ceiling(dataset, rounds)
@@ -37,6 +46,7 @@ def ceiling(
                 f"{100 * row.ceiling:.1f}",
             )
         console.print(table)
+        kept[dataset.name] = round(100 * found.ceiling, 2)
         if lookup and dataset.metric == "accuracy":
             score = wl_lookup_score(dataset, [fold.test for fold in load_splits(dataset).folds], rounds)
             console.print(
@@ -44,3 +54,5 @@ def ceiling(
                 f"{100 * score.whole_set:.1f} % of everything, {100 * score.held_out:.1f} % of the held-out",
                 highlight=False,
             )
+    if json_file is not None:
+        json_file.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
