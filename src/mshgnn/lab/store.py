@@ -228,6 +228,7 @@ def write_atomically(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())  # a temporary file is private; the finished one is like any other
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -246,3 +247,10 @@ def _first_difference(before: object, now: object, key: str = "") -> str:
             if before.get(name) != now.get(name):
                 return _first_difference(before.get(name), now.get(name), f"{key}.{name}".lstrip("."))
     return f"{key} was {before!r}, is now {now!r}".strip()
+
+
+def _umask() -> int:
+    """The process's file mode mask, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
