@@ -1,0 +1,113 @@
+"""The comparison measures what it says: the same function, all contenders in every round, ratios of the same round."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from mshgnn.benchmarks import shapes
+from mshgnn.benchmarks.compare import goals
+from mshgnn.benchmarks.contenders import CONTENDERS, OURS, PRINTED
+from mshgnn.benchmarks.measure import alternate, peak_memory, spread
+from mshgnn.benchmarks.printed import PrintedMSHConv
+from mshgnn.cli import main
+from mshgnn.nn import MSHConv
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Generated graphs of a few dozen nodes instead of the real ones."""
+    monkeypatch.delenv("MSHGNN_MIRROR", raising=False)
+    for name, size in list(shapes.SIZES.items()):
+        monkeypatch.setitem(shapes.SIZES, name, size._replace(num_graphs=2, num_nodes=40, num_edges=120))
+
+
+def test_the_printed_layer_is_our_layer_up_to_its_mlp() -> None:
+    printed = PrintedMSHConv(8, 4)
+    ours = MSHConv(8, 8, num_projections=4, normalize=False, phase_scale=None, root_weight=False)
+    ours.generator, ours.phase_shift, ours.output = printed.generator, printed.phase_shift, printed.output
+    x, edge_index = torch.randn(20, 8), torch.randint(20, (2, 70))
+    torch.testing.assert_close(printed(x, edge_index), printed.mlp(x + ours(x, edge_index)), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", list(shapes.SIZES))
+def test_generated_shapes_have_the_published_sizes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MSHGNN_MIRROR", raising=False)
+    shape, size = shapes.load_shape(name), shapes.SIZES[name]
+    assert shape.source == "generated"
+    assert abs(shape.num_nodes / size.num_nodes - 1) < 0.04
+    assert abs(shape.edge_index.size(1) / size.num_edges - 1) < 0.001
+    assert int(shape.edge_index.min()) >= 0
+    assert int(shape.edge_index.max()) < shape.num_nodes
+    # undirected, and no edge leaves its graph
+    pairs = {tuple(pair) for pair in shape.edge_index[:, :2000].t().tolist()}
+    everything = {tuple(pair) for pair in shape.edge_index.t().tolist()}
+    assert {(v, u) for u, v in pairs} <= everything
+    per_graph = size.num_nodes // size.num_graphs
+    assert torch.equal(shape.edge_index[0] // per_graph, shape.edge_index[1] // per_graph)
+
+
+def test_unknown_shape() -> None:
+    with pytest.raises(ValueError, match="shape must be one of Physics, COLLAB, molecules, got 'Citeseer'"):
+        shapes.load_shape("Citeseer")
+
+
+def test_contenders_are_sampled_in_turn() -> None:
+    calls: list[str] = []
+    times = alternate({name: (lambda name=name: calls.append(name)) for name in "abc"}, rounds=4, budget=0.0)  # type: ignore[misc]
+    assert calls[-12:] == list("abc") * 4
+    assert {name: len(values) for name, values in times.items()} == {"a": 4, "b": 4, "c": 4}
+
+
+def test_spread_is_median_and_quartiles() -> None:
+    assert spread([5.0, 1.0, 2.0, 4.0, 3.0]) == (3.0, 2.0, 4.0)
+
+
+def test_goals_read_the_right_ratios() -> None:
+    def row(ratio: float, peak: float) -> dict[str, object]:
+        return {"training": {"ours_over_it": {"middle": ratio}}, "peak_bytes": peak}
+
+    contenders = {OURS: row(1.0, 10.0), PRINTED: row(0.04, 500.0), "GATConv": row(0.6, 0), "GATv2Conv": row(0.3, 0)}
+    measured = {"shapes": {"COLLAB": {"contenders": contenders}}}
+    assert [(round(goal.measured, 6), goal.met) for goal in goals(measured)] == [
+        (25.0, True),
+        (50.0, True),
+        (0.6, False),
+        (0.3, True),
+    ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_peak_memory_counts_what_a_step_holds(small: None) -> None:
+    # as printed, F_v of every edge is held, and its gradient: at least two arrays of edges x 16 x 64 floats
+    size = shapes.SIZES["molecules"]._replace(num_edges=20_000)
+    shape = shapes._generated("molecules", size)
+    assert peak_memory(shape, PRINTED, threads=1) > 2 * 20_000 * 16 * 64 * 4
+    assert peak_memory(shape, OURS, threads=1) < 20_000 * 16 * 64 * 4 / 2
+
+
+def test_command(
+    small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "deep" / "bench.json"
+    options = ["--shape", "molecules", "--rounds", "1", "--no-memory", "--out", str(out)]
+    monkeypatch.setattr(sys, "argv", ["mshgnn", "bench", *options])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert not caught.value.code
+    record = json.loads(out.read_text())
+    assert set(record["shapes"]["molecules"]["contenders"]) == set(CONTENDERS)
+    assert record["environment"]["torch"] == torch.__version__
+    assert "GATv2Conv" in capsys.readouterr().out
+
+
+def test_command_refuses_an_unknown_shape(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["mshgnn", "bench", "--shape", "moon"])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 2
+    assert "got 'moon'" in capsys.readouterr().err
