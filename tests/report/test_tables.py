@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mshgnn.cli import tables as tables_command
 from mshgnn.evaluation.rules import RULES
 from mshgnn.lab.experiment import check_experiment
 from mshgnn.lab.record import Record
@@ -18,15 +19,16 @@ from mshgnn.report.tables import GRAPH_SETS, TABLES, filled, stale
 from mshgnn.training.curves import CURVE_NAMES, Curves
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "docs" / "reproduction.md"]
+PAGES = [ROOT / page for page in tables_command.PAGES]
 
 
 def test_committed_pages_match_the_committed_records() -> None:
     assert stale(PAGES, load_results(ROOT / "results")) == []
 
 
-def make_record(dataset: str, model: str, test_metric: float) -> Record:
-    experiment = check_experiment({"name": "x", "dataset": {"name": dataset}, "model": {"name": model}}, "test")
+def make_record(dataset: str, model: str, test_metric: float, about: str = "") -> Record:
+    described = {"name": "x", "about": about, "dataset": {"name": dataset}, "model": {"name": model}}
+    experiment = check_experiment(described, "test")
     values = {name: np.array([0.5, test_metric]) for name in CURVE_NAMES}
     curves = Curves(**values, sizes=(8, 1, 1))
     info = RunInfo.__new__(RunInfo)
@@ -41,14 +43,14 @@ def test_the_best_model_is_bold_and_a_missing_run_is_a_dash() -> None:
         ("MUTAG", "gin"): make_record("MUTAG", "gin", 0.875),
         ("PTC", "gcn"): make_record("PTC", "gcn", 0.625),
     }
-    table = TABLES["graph-models"](Results(records, {}))
+    table = TABLES["graph-models"](Results(records, [], {}))
     gcn, gin = table.splitlines()[2:]
     assert gcn.startswith("| GCN | 75.0 ± 0.0 | **62.5 ± 0.0** | – |")
     assert gin.startswith("| GIN | **87.5 ± 0.0** | – | – |")
 
 
 def test_the_rules_table_shows_the_papers_figure_and_the_ceiling() -> None:
-    table = TABLES["graph-rules"](Results({}, {"ceilings": {"MUTAG": 100.0}}))
+    table = TABLES["graph-rules"](Results({}, [], {"ceilings": {"MUTAG": 100.0}}))
     row = table.splitlines()[2]
     assert row.endswith("| 99.1 ± 0.3 | 100.0 |")
     assert len(table.splitlines()) == 2 + len(GRAPH_SETS)
@@ -57,16 +59,16 @@ def test_the_rules_table_shows_the_papers_figure_and_the_ceiling() -> None:
 @pytest.mark.parametrize("old", ["old\n", ""])
 def test_only_marked_blocks_change(old: str) -> None:
     text = f"before\n<!-- table: graph-models -->\n{old}<!-- end -->\nafter"
-    new = filled(text, Results({}, {}))
+    new = filled(text, Results({}, [], {}))
     assert "old\n" not in new
     assert new.startswith("before\n<!-- table: graph-models -->\n| test, %")
     assert new.endswith("\n<!-- end -->\nafter")
-    assert filled(new, Results({}, {})) == new
+    assert filled(new, Results({}, [], {})) == new
 
 
 def test_an_unknown_table_is_named() -> None:
     with pytest.raises(ValueError, match="no table 'grph'"):
-        filled("<!-- table: grph -->\n<!-- end -->", Results({}, {}))
+        filled("<!-- table: grph -->\n<!-- end -->", Results({}, [], {}))
 
 
 def test_paper_figures_are_those_of_its_tables() -> None:
@@ -74,3 +76,14 @@ def test_paper_figures_are_those_of_its_tables() -> None:
     assert figures["MUTAG"].mean == 99.1
     assert figures["Minesweeper"].mean == 94.78
     assert len(figures) == 12
+
+
+def test_trials_show_the_best_validation_of_each_change() -> None:
+    made = [
+        make_record("NCI1", "msh-stable", 0.8, "as it is"),
+        make_record("PTC", "msh-stable", 0.6, "as it is"),
+        make_record("NCI1", "msh-stable", 0.7, "mean readout"),
+    ]
+    rows = TABLES["trials"](Results({}, made, {})).splitlines()
+    assert rows[0] == "| best validation, % | NCI1 (1 fold) | PTC (1 fold) |"
+    assert rows[2:] == ["| as it is | 80.0 | 60.0 |", "| mean readout | 70.0 | – |"]

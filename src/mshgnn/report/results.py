@@ -17,6 +17,8 @@ class Results:
 
     records: dict[tuple[str, str], Record]
     """By data set and model, as the experiments name them."""
+    trials: list[Record]
+    """Runs that chose an option, on validation alone."""
     measurements: dict[str, Any]
     """By file name without its ending: ceilings, speed, memory."""
 
@@ -35,10 +37,10 @@ class Results:
 
 
 def load_results(folder: Path) -> Results:
-    """Read ``folder/runs/*.json.gz`` (records) and ``folder/*.json`` (measurements)."""
+    """Read ``folder/runs`` and ``folder/trials`` (records) and ``folder/*.json`` (measurements)."""
     records = {}
     for record in load_records(folder / "runs"):
         experiment = record.run.info.experiment
         records[experiment.dataset.name, experiment.model.name] = record
     measurements = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
-    return Results(records, measurements)
+    return Results(records, load_records(folder / "trials"), measurements)

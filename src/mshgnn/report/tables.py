@@ -121,11 +121,28 @@ def joint(results: Results) -> str:
     return markdown(["test accuracy, %", "parameters", *JOINT_SETS.values(), "inference, ms", "peak memory, MB"], rows)
 
 
+def trials(results: Results) -> str:
+    """Trials of ``stable``: best validation metric of each change (the experiment's ``about``) and data set."""
+    found: dict[str, dict[str, float]] = {}
+    for record in results.trials:
+        experiment = record.run.info.experiment
+        best = [fold.curves.validation_metric.max() for fold in record.run.results]
+        column = f"{GRAPH_SETS[experiment.dataset.name]} ({len(best)} folds)".replace("1 folds", "1 fold")
+        found.setdefault(experiment.about, {})[column] = 100 * sum(best) / len(best)
+    columns = list(dict.fromkeys(column for row in found.values() for column in row))
+    rows = [
+        [change, *(f"{values[column]:.1f}" if column in values else "–" for column in columns)]
+        for change, values in found.items()
+    ]
+    return markdown(["best validation, %", *columns], rows)
+
+
 TABLES: dict[str, Callable[[Results], str]] = {
     "graph-models": graph_models,
     "graph-rules": rules_by_set,
     "node-models": node_models,
     "joint": joint,
+    "trials": trials,
 }
 
 _BLOCK = re.compile(r"(<!-- table: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
