@@ -1,7 +1,7 @@
 """MSHConv in the place of another PyG layer.
 
-A node's label says whether it agrees with its neighbours: ``sum_u <x_v, x_u> > 0``. The message must depend on receiver and
-sender together, which is what harmonic messages are made for.
+A node's label says whether it agrees with its neighbours: ``sum_u <x_v, x_u> > 0``. The message must depend on receiver
+and sender together, which is what harmonic messages are made for.
 """
 
 import torch

@@ -14,7 +14,7 @@ from mshgnn.ops.csr import check_csr
 
 MAX_CHUNKS = 16
 CHUNK_WORK = 2**26  # multiply-adds of a forward pass that are worth a chunk of their own
-TILE_FLOATS = 2**18  # numbers of F_v in one tile: 1 MB, half of a usual second-level cache
+TILE_FLOATS = 2**17  # numbers of F_v in one tile: 512 kB stay in the second-level cache beside the weights
 # Every chunk has a buffer for the gradients of its senders. Together they hold at most so many times all senders ..
 BUFFER_COPIES = 4
 BUFFER_FLOATS = 2**29  # .. and at most 2 GB, unless two chunks already do not fit
