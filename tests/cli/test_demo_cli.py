@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -25,3 +26,6 @@ def test_the_demo_prints_the_table_and_draws_both_pictures(
         assert word in out
     for name in ("learning-curves.png", "embeddings.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+    costs = json.loads((tmp_path / "costs.json").read_text())
+    assert {name: cost["parameters"] for name, cost in costs.items()}["joint-gcn"] == 6238
+    assert all(cost["inference_ms"] > 0 and cost["peak_mb"] >= 0 for cost in costs.values())

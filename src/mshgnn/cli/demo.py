@@ -12,7 +12,7 @@ EPOCHS = 60  # fewer than the experiments themselves: a demo should not take lon
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="Folder for the pictures and costs.")] = Path("demo"),
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a value: training.epochs=10.")
     ] = None,
@@ -24,7 +24,7 @@ def demo(
     """
     from rich.console import Console
 
-    from mshgnn.lab.demo import demo_table, draw_demo, run_demo
+    from mshgnn.lab.demo import demo_table, draw_demo, run_demo, save_costs
     from mshgnn.lab.display import make_display
     from mshgnn.lab.experiment import load_experiment
     from mshgnn.lab.fold import load_data
@@ -39,5 +39,5 @@ def demo(
     console.print(demo_table(rows))
     data = load_data(checked[0])
     labels = data.dataset.labels()[data.splits.folds[0].test]
-    for path in draw_demo(rows, labels, out):
+    for path in (save_costs(rows, out), *draw_demo(rows, labels, out)):
         console.print(f"wrote {path}", highlight=False, soft_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,6 +88,22 @@ def demo_table(rows: Sequence[DemoRow]) -> Table:
             f"{row.accuracy:.4f}",
         )
     return table
+
+
+def save_costs(rows: Sequence[DemoRow], folder: Path) -> Path:
+    """Keep what each model costs as ``costs.json``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    costs = {
+        row.name: {
+            "parameters": row.footprint.parameters,
+            "inference_ms": round(1000 * row.footprint.inference_seconds, 2),
+            "peak_mb": round(row.footprint.peak_memory_mb, 2),
+        }
+        for row in rows
+    }
+    path = folder / "costs.json"
+    path.write_text(json.dumps(costs, indent=2) + "\n", encoding="utf-8")
+    return path
 
 
 def draw_demo(rows: Sequence[DemoRow], labels: Tensor, folder: Path) -> list[Path]:
