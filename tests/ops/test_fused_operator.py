@@ -148,6 +148,24 @@ def test_in_place_change_of_the_graph_is_seen() -> None:
     assert torch.equal(found, harmonic_aggregate(x, x, weight, bias, None, fresh, frequencies)[0])
 
 
+def test_transforms_of_torch_func_take_the_reference() -> None:
+    values = inputs()
+    csr = receiver_csr(values["edge_index"], NUM_NODES, NUM_NODES)
+
+    def loss(x: Tensor) -> Tensor:
+        total, _ = harmonic_aggregate(
+            x, x, values["weight"], values["bias"], values["phase"], csr, values["frequencies"]
+        )
+        return total.square().sum()
+
+    x = values["x"].requires_grad_()
+    (expected,) = torch.autograd.grad(loss(x), x)
+    assert last_backend() == "fused"
+    for transform in (torch.func.grad, torch.func.jacfwd):
+        torch.testing.assert_close(transform(loss)(values["x"].detach()), expected, rtol=1e-4, atol=1e-4)
+        assert last_backend() == "reference"
+
+
 def test_inference_mode() -> None:
     values = inputs()
     layer = Layer(values)

@@ -205,6 +205,8 @@ def obstacle(x_receiver: Tensor, frequencies: Tensor) -> str | None:
         return f"the tensors are {x_receiver.dtype}, not torch.float32"
     if frequencies.numel() == 0:
         return "there are no frequencies"
+    if not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active():
+        return "a transform of torch.func is active"
     return None
 
 
