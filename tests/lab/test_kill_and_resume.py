@@ -25,8 +25,17 @@ folds: [0, 1, 2, 3]
 """
 
 
+# A shell that starts the tests in the background has Ctrl-C ignored; the program under test listens to it.
+PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from mshgnn.cli import main
+main()
+"""
+
+
 def command(experiment: Path, folder: Path) -> list[str]:
-    program = [sys.executable, "-c", "from mshgnn.cli import main; main()", "run"]
+    program = [sys.executable, "-c", PROGRAM, "run"]
     return [*program, str(experiment), "--jobs", "2", "--out", str(folder)]
 
 
