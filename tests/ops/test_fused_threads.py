@@ -24,7 +24,7 @@ def _same_threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def step(num_nodes: int = 2500, num_edges: int = 12_000, width: int = 32, projections: int = 16) -> list[Tensor]:
+def step(num_nodes: int = 2500, num_edges: int = 12_000, width: int = 64, projections: int = 16) -> list[Tensor]:
     torch.manual_seed(0)
     x = torch.randn(num_nodes, width, requires_grad=True)
     weight = (torch.randn(projections * width, width) * 0.05).requires_grad_()
@@ -47,6 +47,15 @@ def test_same_bits_on_any_number_of_threads() -> None:
     for other in results[1:]:
         for expected, found in zip(results[0], other, strict=True):
             assert torch.equal(expected, found)
+
+
+def test_matrix_products_inside_a_chunk_have_one_thread() -> None:
+    # with more, BLAS may cut a sum in two, and the bits depend on the number of threads
+    for threads in (1, 2, 4, 2):
+        torch.set_num_threads(threads)
+        seen: list[int] = []
+        run_chunks(lambda chunk, seen=seen: seen.append(torch.get_num_threads()), 8)  # type: ignore[misc]
+        assert seen == [1] * 8
 
 
 def test_torch_keeps_its_threads() -> None:

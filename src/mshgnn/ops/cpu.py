@@ -28,6 +28,9 @@ from mshgnn.ops.threads import run_chunks
 
 Floats = npt.NDArray[np.float32]
 COMPILE_SECONDS = 20
+GROUP = 4  # edges that the kernels take at a time
+WORKSPACE_FLOATS = 2**22  # the most that a thread keeps of each kind: 16 MB
+SENDER_BLOCK = 2**13  # rows of sender gradients that one thread adds up at a time
 WIDE = 16  # the sender width is padded to a multiple of this
 KEPT_FLOATS = 2**22  # F_v of graphs that small (16 MB) is kept for the backward pass: a matrix product saved
 ANNOUNCE_AFTER = 2.0  # seconds; a load from the disk cache takes less
@@ -77,14 +80,35 @@ class Layer(NamedTuple):
     by_projection: Tensor  # [F * D, d_r]
     arrays: tuple[Any, ...]  # the arguments forward and backward share
 
-    def phase_buffer(self) -> Floats:
-        """Room for the phases of the receiver with the most edges, rounded up to a whole group."""
-        return np.empty((self.plan.largest_degree + 4) * self.padded_projections, np.float32)
+    def workspace(self) -> tuple[Tensor, Floats]:
+        """Room for the largest tile and for the phases of the receiver with the most edges, in this thread."""
+        rows = max((chunk.tiles[0][1] - chunk.tiles[0][0] for chunk in self.plan.chunks), default=0)
+        floats = self.padded_width * self.padded_projections
+        tile = _workspace.room("tile", rows * floats).view(rows, floats)
+        phases = _workspace.room("phases", (self.plan.largest_degree + GROUP) * self.padded_projections)
+        return tile, phases.numpy()
 
-    def tile_buffer(self, chunk: Chunk) -> Tensor:
-        """Room for the largest tile of a chunk."""
-        lo, hi = chunk.tiles[0]
-        return torch.empty(hi - lo, self.padded_width * self.padded_projections)
+
+class _Workspace(threading.local):
+    """Memory that a thread keeps for its next call.
+
+    A thread that is not the main one gives freed memory back to the system at once, and would pay for fresh pages in
+    every chunk: more than the kernels themselves on small graphs.
+    """
+
+    def __init__(self) -> None:
+        self._buffers: dict[str, Tensor] = {}
+
+    def room(self, name: str, floats: int) -> Tensor:
+        buffer = self._buffers.get(name)
+        if buffer is None or buffer.numel() < floats:
+            buffer = torch.empty(floats)
+            if floats <= WORKSPACE_FLOATS:
+                self._buffers[name] = buffer
+        return buffer[:floats]
+
+
+_workspace = _Workspace()
 
 
 def _flat(tensor: Tensor | None) -> Floats:
@@ -142,7 +166,8 @@ def _prepare(
         F,
     )
     by_projection = w.view(F * D, receiver_width)
-    by_feature = w.permute(2, 1, 0).reshape(receiver_width, D * F)
+    # numpy copies on this thread: torch would wake its own threads, which then spin while ours work
+    by_feature = torch.from_numpy(w.numpy().transpose(2, 1, 0).reshape(receiver_width, D * F))
     x_receiver = x_receiver.detach().contiguous()
     return Layer(lanes, num_projections, D, F, plan, x_receiver, by_feature, by_projection, arrays)
 
@@ -173,9 +198,9 @@ def forward(
 
     def work(index: int) -> None:
         chunk = layer.plan.chunks[index]
-        buffer = layer.tile_buffer(chunk) if kept is None else kept
+        tile, p = layer.workspace()
+        buffer = tile if kept is None else kept
         array = buffer.numpy().reshape(-1)
-        p = layer.phase_buffer()
         for lo, hi in chunk.tiles:
             origin = lo if kept is None else 0
             torch.mm(layer.x_receiver[lo:hi], layer.by_feature, out=buffer[lo - origin : hi - origin])
@@ -215,8 +240,8 @@ def backward(
     grad_edge_phase = torch.empty(edge_phase.shape) if needs_edge_phase and edge_phase is not None else None
     outputs = _flat(grad_phase), _flat(grad_edge_phase)
     inputs = _flat(grad_S), _flat(grad_G)
-    sender_sums = [torch.zeros(0, D)] * len(chunks)
-    weight_sums = [torch.zeros(0)] * len(chunks)
+    sender_sums = [torch.empty(chunk.high - chunk.low, D) for chunk in chunks]
+    weight_sums = torch.empty(len(chunks) if needs_weight else 0, F * D, receiver_width)
     bias_sums = np.zeros((len(chunks), F * D))
     frequency_sums = np.zeros((len(chunks), num_bands * F if needs_frequencies else 0))
     gate_sums = np.zeros((len(chunks), 2 * num_bands * F))
@@ -224,13 +249,10 @@ def backward(
 
     def work(index: int) -> None:
         chunk = chunks[index]
-        buffer = layer.tile_buffer(chunk)
+        buffer, p = layer.workspace()
         grad_tile = buffer.numpy().reshape(-1)
         tile = grad_tile if kept is None else kept.numpy().reshape(-1)
-        p = layer.phase_buffer()
-        grad_sender = torch.zeros(chunk.high - chunk.low, D)
-        flat_sender = grad_sender.numpy().reshape(-1)
-        sums = torch.empty(0)
+        flat_sender = sender_sums[index].zero_().numpy().reshape(-1)
         for lo, hi in chunk.tiles:
             x, part = layer.x_receiver[lo:hi], buffer[: hi - lo]
             if kept is None:
@@ -239,20 +261,19 @@ def backward(
                 lo, hi, lo if kept is None else 0, tile, *layer.arrays, p, kept is not None, grad_tile, *inputs,
                 chunk.low, flat_sender, bias_sums[index], *outputs, frequency_sums[index], gate_sums[index],
             )  # fmt: skip
-            if needs_weight:
-                sums = sums.addmm_(part.t(), x) if sums.numel() else torch.mm(part.t(), x)
+            if needs_weight and lo == chunk.first:
+                torch.mm(part.t(), x, out=weight_sums[index])
+            elif needs_weight:
+                weight_sums[index].addmm_(part.t(), x)
             if grad_receiver is not None:
                 torch.mm(part, layer.by_projection, out=grad_receiver[lo:hi])
-        sender_sums[index], weight_sums[index] = grad_sender, sums
 
     run_chunks(work, len(chunks))
     if needs_sender:
         grad_sender = _sum_senders(chunks, sender_sums, x_sender.size(0), D)[:, :width].contiguous()
     if needs_weight:
-        grad_weight = weight_sums[0] if chunks else torch.zeros(F * D, receiver_width)
-        for part in weight_sums[1:]:
-            grad_weight += part
-        grad_weight = grad_weight.view(F, D, receiver_width)[:num_projections, :width].reshape(weight.shape)
+        sums = torch.from_numpy(weight_sums.numpy().sum(0)).view(F, D, receiver_width)
+        grad_weight = sums[:num_projections, :width].reshape(weight.shape)
     if needs_bias:
         grad_bias = _single(bias_sums).view(F, D)[:num_projections, :width].reshape(-1)
     if needs_frequencies:
@@ -265,13 +286,25 @@ def backward(
 
 
 def _sum_senders(chunks: list[Chunk], parts: list[Tensor], num_senders: int, width: int) -> Tensor:
-    """The gradients of all senders from those of the chunks, in the order of the chunks."""
-    if parts and parts[0].size(0) == num_senders:
-        total, rest = parts[0], 1
+    """The gradients of all senders from those of the chunks, added in the order of the chunks."""
+    if len(parts) == 1 and parts[0].size(0) == num_senders:
+        return parts[0]
+    total = torch.empty(num_senders, width)
+    array, arrays = total.numpy(), [part.numpy() for part in parts]
+
+    def work(block: int) -> None:
+        first, last = block * SENDER_BLOCK, min((block + 1) * SENDER_BLOCK, num_senders)
+        array[first:last] = 0
+        for chunk, part in zip(chunks, arrays, strict=True):
+            low, high = max(first, chunk.low), min(last, chunk.high)
+            if low < high:
+                array[low:high] += part[low - chunk.low : high - chunk.low]
+
+    blocks = -(-num_senders // SENDER_BLOCK)
+    if blocks == 1:
+        work(0)
     else:
-        total, rest = torch.zeros(num_senders, width), 0
-    for chunk, part in zip(chunks[rest:], parts[rest:], strict=True):
-        total[chunk.low : chunk.high] += part
+        run_chunks(work, blocks)
     return total
 
 

@@ -37,6 +37,7 @@ def _start(size: int) -> ThreadPoolExecutor:
     barrier = threading.Barrier(size)
 
     def begin() -> None:
+        torch.get_num_threads()  # the first look in a thread takes over the default: not after the setting below
         barrier.wait()
         torch.set_num_threads(1)  # this thread's own setting, and the default of threads to come: put back below
 
