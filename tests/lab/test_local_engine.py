@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
-import time
+import subprocess
+import sys
+from pathlib import Path
 
 import psutil
 import pytest
 from lab_helpers import make_experiment, needs_mirror
 
-from mshgnn.lab.engines import FoldFailed
 from mshgnn.lab.engines.local import LocalEngine
 from mshgnn.lab.experiment import Experiment
 from mshgnn.lab.fold import FoldJob, load_data
@@ -68,15 +70,28 @@ def busiest_worker() -> int:
     return int(max(children, key=lambda child: child.cpu_times().user).pid)
 
 
-def test_an_error_in_a_fold_is_told_and_the_others_are_stopped(capfd: pytest.CaptureFixture[str]) -> None:
+FAILING = """
+from test_local_engine import ignore, mutag
+from mshgnn.lab.engines.local import LocalEngine
+from mshgnn.lab.fold import FoldJob, load_data
+from mshgnn.lab.store import FoldKey
+
+if __name__ == "__main__":
     experiment = mutag(epochs=2)
     jobs = [FoldJob(experiment, FoldKey(0, fold), {}) for fold in (99, 100)]
-    with pytest.raises(FoldFailed, match=r"seed0-fold\d+: failed, see the error above"):
-        list(LocalEngine(2).run(jobs, load_data(experiment), ignore))
-    deadline = time.monotonic() + 10
-    while "IndexError" not in (seen := capfd.readouterr().err) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert "IndexError" in seen
+    list(LocalEngine(2).run(jobs, load_data(experiment), ignore))
+"""
+
+
+def test_an_error_in_a_fold_is_told_and_the_others_are_stopped(tmp_path: Path) -> None:
+    # In a process of its own: this one's fork server has been given its error stream by an earlier test.
+    program = tmp_path / "failing.py"
+    program.write_text(FAILING)
+    helpers = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, env=helpers, timeout=300)
+    assert done.returncode == 1
+    assert "IndexError" in done.stderr
+    assert re.search(r"FoldFailed: seed0-fold\d+: failed, see the error above", done.stderr)
 
 
 def test_leaving_early_stops_the_workers() -> None:
