@@ -137,12 +137,28 @@ def trials(results: Results) -> str:
     return markdown(["best validation, %", *columns], rows)
 
 
+def bench(results: Results) -> str:
+    """The goals of the speed comparison: what was measured against what was wanted."""
+    goals = results.measurements.get("bench-compare", {}).get("goals", [])
+    rows = [
+        [
+            goal["text"],
+            f"{goal['measured']:.2f}",
+            f"{'at least' if goal['at_least'] else 'at most'} {goal['bound']:g}",
+            "yes" if goal["met"] else "no",
+        ]
+        for goal in goals
+    ]
+    return markdown(["ratio in one run", "measured", "goal", "met"], rows)
+
+
 TABLES: dict[str, Callable[[Results], str]] = {
     "graph-models": graph_models,
     "graph-rules": rules_by_set,
     "node-models": node_models,
     "joint": joint,
     "trials": trials,
+    "bench": bench,
 }
 
 _BLOCK = re.compile(r"(<!-- table: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
