@@ -1,0 +1,31 @@
+"""The program without and with what it needs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+
+def test_without_the_lab_extra_the_program_says_what_to_install() -> None:
+    done = run("import sys; sys.modules['typer'] = None; from mshgnn.__main__ import main; main()")
+    assert done.returncode == 2
+    assert done.stderr.strip() == "mshgnn: the command line needs typer: pip install 'mshgnn[lab]'"
+
+
+def test_the_layer_library_needs_no_lab_package() -> None:
+    lab = ("typer", "rich", "pydantic", "sklearn", "matplotlib", "yaml", "platformdirs", "filelock")
+    hidden = "".join(f"sys.modules[{name!r}] = None; " for name in lab)
+    done = run(f"import sys; {hidden}import mshgnn.nn, mshgnn.ops, mshgnn.testing; print(mshgnn.__version__)")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+def test_the_program_lists_its_commands() -> None:
+    done = run("import sys; sys.argv = ['mshgnn', '--help']; from mshgnn.__main__ import main; main()")
+    assert done.returncode == 0
+    for command in ("run", "show", "data", "bench", "ceiling", "demo", "tables"):
+        assert command in done.stdout
