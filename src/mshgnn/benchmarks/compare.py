@@ -71,7 +71,7 @@ def _compare_on(shape: Shape, rounds: int, with_memory: bool, say: Callable[[str
             # A ratio of two times of the same round: what the machine did meanwhile drops out.
             ratios = spread([mine / other for mine, other in zip(times[OURS], times[name], strict=True)])
             record["contenders"][name][kind] = {
-                "seconds": spread(times[name])._asdict(),
+                "seconds": {**spread(times[name])._asdict(), "fastest": min(times[name])},
                 "ours_over_it": ratios._asdict(),
             }
         if kind == "forward":
