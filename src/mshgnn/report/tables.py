@@ -59,12 +59,12 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def models_by_set(results: Results, sets: dict[str, str]) -> str:
-    """``best_validation`` of every model that was run on any of the sets; the best mean of a set in bold."""
+    """``best_validation`` of every model that was run on any of the sets; the best mean of several in bold."""
     models = [model for model in MODELS if any((dataset, model) in results.records for dataset in sets)]
-    best = {
-        dataset: max((mean for model in models if (mean := results.mean(dataset, model)) is not None), default=None)
-        for dataset in sets
+    means = {
+        dataset: [mean for model in models if (mean := results.mean(dataset, model)) is not None] for dataset in sets
     }
+    best = {dataset: max(found) if len(found) > 1 else None for dataset, found in means.items()}
     rows = []
     for model in models:
         cells = []
