@@ -68,6 +68,33 @@ def scale(
     print(f"plot: {picture}")
 
 
+@bench_app.command()
+def harness(
+    dataset: Annotated[str, typer.Option(help="A set of graphs.")] = "MUTAG",
+    models: Annotated[
+        list[str] | None, typer.Option("--model", help="Models; gcn, gin and msh-stable if none.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Where the JSON goes.")] = Path("results/bench-harness.json"),
+) -> None:
+    """Measure what the lab's training loop adds to pure training steps, in processor time on one thread.
+
+    Example: mshgnn bench harness --dataset PROTEINS --model gin
+    """
+    from mshgnn.lab.experiment import check_experiment
+    from mshgnn.lab.fold import build_model, load_data
+    from mshgnn.training.overhead import harness_overhead
+
+    found: dict[str, Any] = {}
+    for model in models or ("gcn", "gin", "msh-stable"):
+        described = {"name": "harness", "dataset": {"name": dataset}, "model": {"name": model}}
+        experiment = check_experiment(described, "mshgnn bench harness")
+        data = load_data(experiment)
+        overhead = harness_overhead(build_model(experiment, data.dataset), data.dataset, data.splits.folds[0])
+        found[model] = {"ratio": overhead.ratio, "with_evaluation": overhead.evaluation_ratio}
+        print(f"{model}: {overhead.ratio:.3f} of pure training steps, {overhead.evaluation_ratio:.3f} with evaluation")
+    _write({"dataset": dataset, "models": found}, out)
+
+
 def _write(results: dict[str, Any], out: Path) -> None:
     import json
 

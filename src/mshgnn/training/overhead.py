@@ -17,7 +17,7 @@ from mshgnn.training.settings import TrainingSettings
 
 
 class HarnessOverhead(NamedTuple):
-    """Processor seconds an epoch. ``ratio`` is what the issue bounds by 1.15; evaluation is extra work, told apart."""
+    """Processor seconds an epoch. ``ratio`` must stay below 1.15; evaluation is extra work, told apart."""
 
     pure: float
     harness: float

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from mshgnn.cli import main
+
+
+@pytest.mark.skipif("MSHGNN_MIRROR" not in os.environ, reason="MSHGNN_MIRROR is not set")
+def test_the_harness_benchmark_tells_both_ratios(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "harness.json"
+    monkeypatch.setattr(sys, "argv", ["mshgnn", "bench", "harness", "--model", "gcn", "--out", str(out)])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert not caught.value.code
+    found = json.loads(out.read_text())
+    assert found["dataset"] == "MUTAG"
+    assert 0 < found["models"]["gcn"]["ratio"] < found["models"]["gcn"]["with_evaluation"]
