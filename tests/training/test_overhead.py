@@ -9,7 +9,7 @@ from mshgnn.training.overhead import harness_overhead
 
 
 def test_the_three_kinds_of_epoch_are_measured() -> None:
-    """How small the ratio is belongs to ``mshgnn bench harness``; here: that it is measured, on graphs of MUTAG's size."""
+    """How small the ratio is belongs to ``mshgnn bench harness``; here: that it is measured, on graphs like MUTAG's."""
     generator = torch.Generator().manual_seed(0)
     graphs = []
     for index in range(188):
