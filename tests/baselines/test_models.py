@@ -9,7 +9,9 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
 from mshgnn.baselines import MODELS, build
+from mshgnn.baselines.shell import ResidualLayer
 from mshgnn.data import Split, from_graphs
+from mshgnn.nn import HarmonicBlock
 from mshgnn.testing import (
     assert_batch_consistent,
     assert_permutation_equivariant,
@@ -213,3 +215,14 @@ def test_every_other_model_does(name: str) -> None:
     model = make(name).eval()
     without = model(data.x, torch.empty(2, 0, dtype=torch.long))
     assert not torch.allclose(model(data.x, data.edge_index), without)
+
+
+@pytest.mark.parametrize(("task", "share"), [("node", 0.5), ("graph", 0.0)])
+@pytest.mark.parametrize("name", ["msh-stable", "gcn"])
+def test_encoded_features_are_dropped_on_node_tasks_alone(name: str, task: Task, share: float) -> None:
+    model = build(name, 3, 2, task=task, options={"dropout": 0.5})
+    seen: list[Tensor] = []
+    first = next(module for module in model.modules() if isinstance(module, HarmonicBlock | ResidualLayer))
+    first.register_forward_pre_hook(lambda _, args: seen.append(args[0]))
+    model(torch.randn(200, 3), torch.randint(200, (2, 400)), torch.arange(200) // 100)
+    assert float((seen[0] == 0).float().mean()) == pytest.approx(share, abs=0.05)

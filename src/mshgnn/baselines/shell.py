@@ -32,7 +32,7 @@ class SharedShell(Baseline):
         task: ``"graph"`` or ``"node"``.
         hidden_channels: width of the node states.
         num_layers: number of residual layers.
-        dropout: share dropped in every layer's update and before the head.
+        dropout: share dropped in every layer's update and before the head; of the encoded features too for nodes.
         readout: ``"sum"``, ``"mean"`` or ``"max"`` over the nodes of a graph.
     """
 
@@ -57,6 +57,7 @@ class SharedShell(Baseline):
         )
         width = hidden_channels * (num_layers + 1 if task == "graph" else 1)
         self.norm = batch_norm(width)
+        self.feature_dropout = nn.Dropout(dropout if task == "node" else 0.0)
         self.head = nn.Sequential(nn.Dropout(dropout), nn.Linear(width, out_channels))
 
     def embed(
@@ -69,7 +70,7 @@ class SharedShell(Baseline):
         batch_size: int | None = None,
     ) -> Tensor:
         """What the head sees: ``[num_graphs, (L + 1) hidden]`` or ``[N, hidden]``."""
-        h = self.encoder(x)
+        h = self.feature_dropout(self.encoder(x))
         pooled = []
         for layer in self.layers:
             if self.task == "graph":

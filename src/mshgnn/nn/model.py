@@ -73,7 +73,7 @@ class MSHGNN(nn.Module):
         gate: gate of the frequency-aware readout, ``"sigmoid"`` or ``"softmax"``.
         fusion: how mean, sum and max join the layers: ``"weighted"``, ``"concat"`` or ``"last"``.
         embed_norm: batch-normalise the embedding before the head.
-        dropout: dropout rate in the updates and before the head.
+        dropout: dropout rate in the updates and before the head; on node tasks on the encoded features too.
     """
 
     def __init__(
@@ -278,6 +278,8 @@ class MSHGNN(nn.Module):
         check_features("x", x, self.in_channels, self.encoder.weight.dtype)
         edge_index, edge_attr = self._edges(edge_index, edge_attr, x.size(0))
         h = self.encoder(x)
+        if self.task == "node":
+            h = self.dropout(h)  # one graph is all there is to learn from, and its features are often a bag of words
         states, gated = [h], []
         pooling = self.readout if isinstance(self.readout, FrequencyAwarePooling) else None
         for layer, block in enumerate(self.blocks):

@@ -19,6 +19,8 @@ class Results:
     """By data set and model, as the experiments name them."""
     trials: list[Record]
     """Runs that chose an option, on validation alone."""
+    capacity: dict[str, Record]
+    """By data set: long runs of `stable` without regularisation, to see what it can memorise."""
     measurements: dict[str, Any]
     """By file name without its ending: ceilings, speed, memory."""
 
@@ -37,10 +39,11 @@ class Results:
 
 
 def load_results(folder: Path) -> Results:
-    """Read ``folder/runs`` and ``folder/trials`` (records) and ``folder/*.json`` (measurements)."""
+    """Read the records in ``folder/runs``, ``trials`` and ``capacity``, and ``folder/*.json`` (measurements)."""
     records = {}
     for record in load_records(folder / "runs"):
         experiment = record.run.info.experiment
         records[experiment.dataset.name, experiment.model.name] = record
+    capacity = {record.run.info.experiment.dataset.name: record for record in load_records(folder / "capacity")}
     measurements = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
-    return Results(records, load_records(folder / "trials"), measurements)
+    return Results(records, load_records(folder / "trials"), capacity, measurements)

@@ -32,6 +32,7 @@ JOINT_SETS = {
     "structure-frequency-varied": "varied",
     "structure-frequency-wellposed": "wellposed",
 }
+SETS = GRAPH_SETS | NODE_SETS | JOINT_SETS
 MODELS = {
     "msh-stable": "**MSH-GNN `stable`**",
     "msh-paper": "MSH-GNN `paper`",
@@ -121,13 +122,42 @@ def joint(results: Results) -> str:
     return markdown(["test accuracy, %", "parameters", *JOINT_SETS.values(), "inference, ms", "peak memory, MB"], rows)
 
 
+def capacity(results: Results) -> str:
+    """What a long run without regularisation memorises, under the rule behind the paper's numbers."""
+    paper = paper_figures()
+    rows = []
+    for dataset, title in GRAPH_SETS.items():
+        record = results.capacity.get(dataset)
+        if record is None:
+            continue
+        folds = record.run.results
+        trained = sum(fold.curves.train_metric.max() for fold in folds) / len(folds)
+        whole = record.rules["whole_set_best"]
+        rows.append(
+            [
+                f"{title} ({_folds(len(folds))})",
+                f"{100 * trained:.1f}",
+                f"{100 * whole.mean:.1f} ± {100 * whole.std:.1f}",
+                results.cell(dataset, "msh-stable", "whole_set_best"),
+                results.cell(dataset, "wl-lookup", "whole_set_best"),
+                str(paper[dataset]),
+            ]
+        )
+    header = ["%", "long run, training graphs", "long run", "default recipe", "1-WL lookup table", "paper prints"]
+    return markdown(header, rows)
+
+
+def _folds(count: int) -> str:
+    return "1 fold" if count == 1 else f"{count} folds"
+
+
 def trials(results: Results) -> str:
     """Trials of ``stable``: best validation metric of each change (the experiment's ``about``) and data set."""
     found: dict[str, dict[str, float]] = {}
     for record in results.trials:
         experiment = record.run.info.experiment
         best = [fold.curves.validation_metric.max() for fold in record.run.results]
-        column = f"{GRAPH_SETS[experiment.dataset.name]} ({len(best)} folds)".replace("1 folds", "1 fold")
+        column = f"{SETS[experiment.dataset.name]} ({_folds(len(best))})"
         found.setdefault(experiment.about, {})[column] = 100 * sum(best) / len(best)
     columns = list(dict.fromkeys(column for row in found.values() for column in row))
     rows = [
@@ -157,6 +187,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "graph-rules": rules_by_set,
     "node-models": node_models,
     "joint": joint,
+    "capacity": capacity,
     "trials": trials,
     "bench": bench,
 }
