@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
@@ -24,7 +24,10 @@ def _same_threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def step(num_nodes: int = 2500, num_edges: int = 12_000, width: int = 64, projections: int = 16) -> list[Tensor]:
+def drawn_step(
+    num_nodes: int = 2500, num_edges: int = 12_000, width: int = 64, projections: int = 16
+) -> Callable[[], list[Tensor]]:
+    """A training step on a drawn graph, always the same."""
     torch.manual_seed(0)
     x = torch.randn(num_nodes, width, requires_grad=True)
     weight = (torch.randn(projections * width, width) * 0.05).requires_grad_()
@@ -33,20 +36,42 @@ def step(num_nodes: int = 2500, num_edges: int = 12_000, width: int = 64, projec
     frequencies = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
     gate = torch.randn(6 * projections, requires_grad=True)
     csr = receiver_csr(torch.randint(num_nodes, (2, num_edges)), num_nodes, num_nodes)
-    total, gated = harmonic_aggregate(x, x, weight, bias, phase, csr, frequencies, gate=gate)
-    assert gated is not None
     leaves = [x, weight, bias, phase, frequencies, gate]
-    return [total.detach(), gated.detach(), *torch.autograd.grad(total.sum() + gated.square().sum(), leaves)]
+
+    def step() -> list[Tensor]:
+        total, gated = harmonic_aggregate(x, x, weight, bias, phase, csr, frequencies, gate=gate)
+        assert gated is not None
+        return [total.detach(), gated.detach(), *torch.autograd.grad(total.sum() + gated.square().sum(), leaves)]
+
+    return step
+
+
+def assert_same_bits(results: list[list[Tensor]]) -> None:
+    for other in results[1:]:
+        for expected, found in zip(results[0], other, strict=True):
+            assert torch.equal(expected, found)
 
 
 def test_same_bits_on_any_number_of_threads() -> None:
     results = []
     for threads in (1, 2, 4, 1, 2):
         torch.set_num_threads(threads)
-        results.append(step())
-    for other in results[1:]:
-        for expected, found in zip(results[0], other, strict=True):
-            assert torch.equal(expected, found)
+        results.append(drawn_step()())
+    assert_same_bits(results)
+
+
+def test_same_bits_in_python_threads_side_by_side() -> None:
+    torch.set_num_threads(2)
+    step = drawn_step()
+    results = [step()]
+    workers = [threading.Thread(target=lambda: results.append(step())) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(results) == 5
+    assert_same_bits(results)
+    assert torch.get_num_threads() == 2
 
 
 def test_matrix_products_inside_a_chunk_have_one_thread() -> None:
@@ -60,7 +85,7 @@ def test_matrix_products_inside_a_chunk_have_one_thread() -> None:
 
 def test_torch_keeps_its_threads() -> None:
     torch.set_num_threads(2)
-    step()
+    drawn_step()()
     assert torch.get_num_threads() == 2
     seen: list[int] = []
     worker = threading.Thread(target=lambda: seen.append(torch.get_num_threads()))
@@ -91,7 +116,7 @@ def _run_in_child(queue: multiprocessing.Queue[list[int]]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_process_starts_its_own_threads() -> None:
+def test_a_forked_process_does_not_wait_for_the_threads_of_its_parent() -> None:
     torch.set_num_threads(2)
     run_chunks(lambda chunk: None, 5)
     context = multiprocessing.get_context("fork")

@@ -2,8 +2,8 @@
 
 Forward, for every tile of every chunk of receivers: ``F_v`` of the tile in one matrix product, then the kernel reads it
 for all edges of its receivers. Backward: the same again, the kernel turns the tile into ``dF_v``, and two matrix
-products make its share of ``dW_f`` and ``dh_v``. Saved for backward are the inputs alone. Chunks have their own
-buffers, summed in order: the same bits on any number of threads.
+products make its share of ``dW_f`` and ``dh_v``. Saved for backward are the inputs alone, and on small graphs ``F_v``
+and the phases. Chunks have their own buffers, summed in order: the same bits on any number of threads.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -28,11 +29,10 @@ from mshgnn.ops.threads import run_chunks
 
 Floats = npt.NDArray[np.float32]
 COMPILE_SECONDS = 20
-GROUP = 4  # edges that the kernels take at a time
-WORKSPACE_FLOATS = 2**22  # the most that a thread keeps of each kind: 16 MB
+WORKSPACE_FLOATS = 2**22  # a workspace of more than 16 MB is not kept
 SENDER_BLOCK = 2**13  # rows of sender gradients that one thread adds up at a time
 WIDE = 16  # the sender width is padded to a multiple of this
-KEPT_FLOATS = 2**22  # F_v of graphs that small (16 MB) is kept for the backward pass: a matrix product saved
+KEPT_FLOATS = 2**22  # F_v and phases of at most 16 MB each are kept for the backward pass
 ANNOUNCE_AFTER = 2.0  # seconds; a load from the disk cache takes less
 
 
@@ -57,11 +57,13 @@ class _Announcement:
 @cache
 def kernels(lanes: int) -> tuple[Callable[..., int], Callable[..., int]]:
     """The compiled forward and backward kernels for registers of ``lanes`` numbers."""
+    from mshgnn.ops import edges, trigonometry, vectors
     from mshgnn.ops import kernels as module
     from mshgnn.ops import lanes as registers
 
     with _Announcement():
-        sources = b"".join(Path(str(part.__file__)).read_bytes() for part in (module, registers))
+        parts = (module, edges, registers, trigonometry, vectors)
+        sources = b"".join(Path(str(part.__file__)).read_bytes() for part in parts)
         digest = int(hashlib.sha256(sources).hexdigest()[:12], 16)
         forward, backward = module.build_kernels(lanes, digest)
     return forward, backward
@@ -80,35 +82,62 @@ class Layer(NamedTuple):
     by_projection: Tensor  # [F * D, d_r]
     arrays: tuple[Any, ...]  # the arguments forward and backward share
 
-    def workspace(self) -> tuple[Tensor, Floats]:
-        """Room for the largest tile and for the phases of the receiver with the most edges, in this thread."""
-        rows = max((chunk.tiles[0][1] - chunk.tiles[0][0] for chunk in self.plan.chunks), default=0)
-        floats = self.padded_width * self.padded_projections
-        tile = _workspace.room("tile", rows * floats).view(rows, floats)
-        phases = _workspace.room("phases", (self.plan.largest_degree + GROUP) * self.padded_projections)
-        return tile, phases.numpy()
+    def tile_rows(self) -> int:
+        """Receivers of the largest tile."""
+        return max((chunk.tiles[0][1] - chunk.tiles[0][0] for chunk in self.plan.chunks), default=0)
 
 
-class _Workspace(threading.local):
-    """Memory that a thread keeps for its next call.
+class Kept(NamedTuple):
+    """What a forward pass on a small graph leaves for the backward pass, which uses it up."""
 
-    A thread that is not the main one gives freed memory back to the system at once, and would pay for fresh pages in
-    every chunk: more than the kernels themselves on small graphs.
+    layer: Layer
+    projections: Tensor  # F_v of all receivers, [N, D * F]
+    phases: Floats  # p_vu of all edges, [M * F]
+
+
+class _Workspace:
+    """Room for one tile and for the phases of the receiver with the most edges.
+
+    Kept from call to call: fresh pages would cost more than the kernels themselves on small graphs.
     """
 
     def __init__(self) -> None:
-        self._buffers: dict[str, Tensor] = {}
+        self._tile, self._phases = torch.empty(0), np.empty(0, np.float32)
 
-    def room(self, name: str, floats: int) -> Tensor:
-        buffer = self._buffers.get(name)
-        if buffer is None or buffer.numel() < floats:
-            buffer = torch.empty(floats)
-            if floats <= WORKSPACE_FLOATS:
-                self._buffers[name] = buffer
-        return buffer[:floats]
+    def tile(self, layer: Layer) -> Tensor:
+        rows, floats = layer.tile_rows(), layer.padded_width * layer.padded_projections
+        if self._tile.numel() < rows * floats:
+            self._tile = torch.empty(rows * floats)
+        return self._tile[: rows * floats].view(rows, floats)
+
+    def phases(self, layer: Layer) -> Floats:
+        floats = layer.plan.largest_degree * layer.padded_projections
+        if self._phases.size < floats:
+            self._phases = np.empty(floats, np.float32)
+        return self._phases[:floats]
+
+    def is_small(self) -> bool:
+        return self._tile.numel() + self._phases.size <= WORKSPACE_FLOATS
 
 
-_workspace = _Workspace()
+class _Workspaces:
+    """Those not in use: a chunk takes one and gives it back. Taking from a list and giving back are atomic."""
+
+    def __init__(self) -> None:
+        self._free: list[_Workspace] = []
+
+    @contextmanager
+    def one(self) -> Iterator[_Workspace]:
+        try:
+            workspace = self._free.pop()
+        except IndexError:
+            workspace = _Workspace()
+        yield workspace
+        if workspace.is_small():
+            self._free.append(workspace)
+
+
+_workspaces = _Workspaces()
 
 
 def _flat(tensor: Tensor | None) -> Floats:
@@ -185,26 +214,29 @@ def forward(
     gate: Tensor | None,
     gating: int,
     keep: bool = False,
-) -> tuple[Tensor, Tensor, Tensor | None]:
-    """``S``, ``G`` (no rows without a gate), and with ``keep`` all ``F_v`` of a small graph for the backward pass."""
+) -> tuple[Tensor, Tensor, Kept | None]:
+    """``S``, ``G`` (no rows without a gate), and with ``keep`` what the backward pass can use if the graph is small."""
     layer = _prepare(x_receiver, x_sender, weight, bias, phase, rowptr, sender, frequencies, edge_phase, gate, gating)
     num_receivers, projection = x_receiver.size(0), layer.padded_width * layer.padded_projections
+    num_phases = sender.numel() * layer.padded_projections
     width = 2 * frequencies.numel() * layer.num_projections
     S = torch.empty(num_receivers, width)
     G = torch.empty(num_receivers if gating else 0, width)
-    kept = torch.empty(num_receivers, projection) if keep and num_receivers * projection <= KEPT_FLOATS else None
     outputs = S.numpy().reshape(-1), G.numpy().reshape(-1)
     kernel = kernels(layer.lanes)[0]
+    kept = None
+    if keep and max(num_receivers * projection, num_phases) <= KEPT_FLOATS:
+        kept = Kept(layer, torch.empty(num_receivers, projection), np.empty(num_phases, np.float32))
 
     def work(index: int) -> None:
-        chunk = layer.plan.chunks[index]
-        tile, p = layer.workspace()
-        buffer = tile if kept is None else kept
-        array = buffer.numpy().reshape(-1)
-        for lo, hi in chunk.tiles:
-            origin = lo if kept is None else 0
-            torch.mm(layer.x_receiver[lo:hi], layer.by_feature, out=buffer[lo - origin : hi - origin])
-            kernel(lo, hi, origin, array, *layer.arrays, p, *outputs)
+        with _workspaces.one() as workspace:
+            buffer = workspace.tile(layer) if kept is None else kept.projections
+            p = workspace.phases(layer) if kept is None else kept.phases
+            array = buffer.numpy().reshape(-1)
+            for lo, hi in layer.plan.chunks[index].tiles:
+                origin = lo if kept is None else 0
+                torch.mm(layer.x_receiver[lo:hi], layer.by_feature, out=buffer[lo - origin : hi - origin])
+                kernel(lo, hi, origin, array, *layer.arrays, p, kept is not None, *outputs)
 
     run_chunks(work, len(layer.plan.chunks))
     return S, G, kept
@@ -225,10 +257,14 @@ def backward(
     gate: Tensor | None,
     gating: int,
     needs: list[bool],
-    kept: Tensor | None = None,
+    kept: Kept | None = None,
 ) -> list[Tensor | None]:
     """Gradients of x_receiver, x_sender, weight, bias, phase, frequencies, edge_phase, gate, where they are needed."""
-    layer = _prepare(x_receiver, x_sender, weight, bias, phase, rowptr, sender, frequencies, edge_phase, gate, gating)
+    layer = (
+        kept.layer
+        if kept
+        else _prepare(x_receiver, x_sender, weight, bias, phase, rowptr, sender, frequencies, edge_phase, gate, gating)
+    )
     chunks = layer.plan.chunks
     D, F, num_projections, width = layer.padded_width, layer.padded_projections, layer.num_projections, x_sender.size(1)
     num_bands, receiver_width = frequencies.numel(), x_receiver.size(1)
@@ -241,7 +277,7 @@ def backward(
     outputs = _flat(grad_phase), _flat(grad_edge_phase)
     inputs = _flat(grad_S), _flat(grad_G)
     sender_sums = [torch.empty(chunk.high - chunk.low, D) for chunk in chunks]
-    weight_sums = torch.empty(len(chunks) if needs_weight else 0, F * D, receiver_width)
+    weight_sums = torch.empty(len(chunks) if needs_weight else 0, receiver_width, F * D)
     bias_sums = np.zeros((len(chunks), F * D))
     frequency_sums = np.zeros((len(chunks), num_bands * F if needs_frequencies else 0))
     gate_sums = np.zeros((len(chunks), 2 * num_bands * F))
@@ -249,30 +285,32 @@ def backward(
 
     def work(index: int) -> None:
         chunk = chunks[index]
-        buffer, p = layer.workspace()
-        grad_tile = buffer.numpy().reshape(-1)
-        tile = grad_tile if kept is None else kept.numpy().reshape(-1)
         flat_sender = sender_sums[index].zero_().numpy().reshape(-1)
-        for lo, hi in chunk.tiles:
-            x, part = layer.x_receiver[lo:hi], buffer[: hi - lo]
-            if kept is None:
-                torch.mm(x, layer.by_feature, out=part)
-            kernel(
-                lo, hi, lo if kept is None else 0, tile, *layer.arrays, p, kept is not None, grad_tile, *inputs,
-                chunk.low, flat_sender, bias_sums[index], *outputs, frequency_sums[index], gate_sums[index],
-            )  # fmt: skip
-            if needs_weight and lo == chunk.first:
-                torch.mm(part.t(), x, out=weight_sums[index])
-            elif needs_weight:
-                weight_sums[index].addmm_(part.t(), x)
-            if grad_receiver is not None:
-                torch.mm(part, layer.by_projection, out=grad_receiver[lo:hi])
+        with _workspaces.one() as workspace:
+            buffer = workspace.tile(layer)
+            grad_tile = buffer.numpy().reshape(-1)
+            tile = kept.projections.numpy().reshape(-1) if kept else grad_tile
+            p = kept.phases if kept else workspace.phases(layer)
+            for lo, hi in chunk.tiles:
+                x, part = layer.x_receiver[lo:hi], buffer[: hi - lo]
+                if kept is None:
+                    torch.mm(x, layer.by_feature, out=part)
+                kernel(
+                    lo, hi, 0 if kept else lo, tile, *layer.arrays, p, kept is not None, grad_tile, *inputs, chunk.low,
+                    flat_sender, bias_sums[index], *outputs, frequency_sums[index], gate_sums[index],
+                )  # fmt: skip
+                if needs_weight and lo == chunk.first:
+                    torch.mm(x.t(), part, out=weight_sums[index])
+                elif needs_weight:
+                    weight_sums[index].addmm_(x.t(), part)
+                if grad_receiver is not None:
+                    torch.mm(part, layer.by_projection, out=grad_receiver[lo:hi])
 
     run_chunks(work, len(chunks))
     if needs_sender:
         grad_sender = _sum_senders(chunks, sender_sums, x_sender.size(0), D)[:, :width].contiguous()
     if needs_weight:
-        sums = torch.from_numpy(weight_sums.numpy().sum(0)).view(F, D, receiver_width)
+        sums = torch.from_numpy(weight_sums.numpy().sum(0)).t().contiguous().view(F, D, receiver_width)
         grad_weight = sums[:num_projections, :width].reshape(weight.shape)
     if needs_bias:
         grad_bias = _single(bias_sums).view(F, D)[:num_projections, :width].reshape(-1)

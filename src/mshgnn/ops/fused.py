@@ -190,7 +190,8 @@ class _Eager(torch.autograd.Function):
         from mshgnn.ops import cpu
 
         needs = [ctx.needs_input_grad[place] for place in _DIFFERENTIABLE]
-        arguments = (grad_plain, grad_gated, *ctx.saved_tensors, ctx.gating, needs, ctx.kept)
+        kept, ctx.kept = ctx.kept, None  # used up: a second pass over a retained graph computes it again
+        arguments = (grad_plain, grad_gated, *ctx.saved_tensors, ctx.gating, needs, kept)
         found = cpu.backward(*arguments)
         return _spread(needs, found)
 

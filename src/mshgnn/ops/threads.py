@@ -1,73 +1,74 @@
-"""Python threads for the kernels: each runs whole chunks, with a BLAS of one thread.
+"""The kernels run on torch's own OpenMP threads: each takes whole chunks, with a BLAS of one thread.
 
-numba's own thread pool is never started, so torch keeps its threads whichever is imported first.
+Threads of our own would lose to torch's: those spin for some milliseconds after every operator, on the very cores that
+ours need (a dense batch took as long on two threads as on one). For the same reason numba's pool is never started.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import torch
 
+_Region = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
-class _Pool:
-    """A thread pool of the size torch asks for; a new one after a change of size or a fork."""
+
+class _Team:
+    """OpenMP's parallel region, by the entry point that the runtimes of GNU, LLVM and Intel share."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._executor: ThreadPoolExecutor | None = None
-        self._key = (0, 0)
+        runtime = None if sys.platform == "win32" else ctypes.CDLL(None)
+        self._parallel = getattr(runtime, "GOMP_parallel", None)
+        self._process = os.getpid()
 
-    def get(self, size: int) -> ThreadPoolExecutor:
-        key = (os.getpid(), size)
-        with self._lock:
-            if self._executor is None or self._key != key:
-                if self._executor is not None and self._key[0] == key[0]:
-                    self._executor.shutdown(wait=True)
-                self._executor = _start(size)
-                self._key = key
-            return self._executor
+    def run(self, action: Callable[[], None], size: int) -> None:
+        """Call ``action`` on ``size`` threads at once.
 
+        On this thread alone without OpenMP, and after a fork, which copies no threads: a region would wait for them.
+        """
+        if size == 1 or self._parallel is None or self._process != os.getpid():
+            action()
+            return
+        errors: list[BaseException] = []
 
-def _start(size: int) -> ThreadPoolExecutor:
-    threads = torch.get_num_threads()
-    barrier = threading.Barrier(size)
+        def guarded(_: object) -> None:
+            try:
+                action()
+            except BaseException as error:  # OpenMP knows no exceptions: raised again where the region began
+                errors.append(error)
 
-    def begin() -> None:
-        torch.get_num_threads()  # the first look in a thread takes over the default: not after the setting below
-        barrier.wait()
-        torch.set_num_threads(1)  # this thread's own setting, and the default of threads to come: put back below
-
-    executor = ThreadPoolExecutor(size, thread_name_prefix="mshgnn")
-    for done in [executor.submit(begin) for _ in range(size)]:
-        done.result()
-    torch.set_num_threads(threads)
-    return executor
+        self._parallel(_Region(guarded), None, size, 0)
+        if errors:
+            raise errors[0]
 
 
-_pool = _Pool()
+_team = _Team()
+_one_at_a_time = threading.Lock()  # the number of threads of BLAS is one for the whole process
 
 
 def run_chunks(work: Callable[[int], None], count: int) -> None:
     """Call ``work(0) .. work(count - 1)``, on as many threads as ``torch.get_num_threads()`` allows.
 
-    The chunks are the same for any number of threads, and so are the bits of the result: the matrix products inside a
-    chunk always run on one thread.
+    The chunks are the same for any number of threads, and so are the bits of the result: a chunk sees a torch of one
+    thread. (Inside a region BLAS runs on one thread anyway, but cuts its sums as if it had more.)
     """
-    size = torch.get_num_threads()
-    if size == 1:
-        for chunk in range(count):
-            work(chunk)
-        return
     remaining = iter(range(count))
 
     def take() -> None:
         for chunk in remaining:  # one range iterator: taking the next is atomic
             work(chunk)
 
-    executor = _pool.get(size)
-    for done in [executor.submit(take) for _ in range(min(size, count))]:
-        done.result()
+    threads = torch.get_num_threads()
+    if threads == 1:
+        take()
+        return
+    with _one_at_a_time:
+        torch.set_num_threads(1)
+        try:
+            _team.run(take, min(threads, count))
+        finally:
+            torch.set_num_threads(threads)
