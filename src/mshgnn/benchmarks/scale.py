@@ -126,7 +126,7 @@ def exponent(rows: list[dict[str, Any]], low: float = FITTED[0], high: float = 1
 
 
 def scale(sizes: list[int], steps: int, threads: int, say: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
-    """Measure every size, on the power-law graph and on its local twin (up to 10^7 edges)."""
+    """Measure every size, on the power-law graph and on its local twin; a single step above 10^8 edges."""
     from mshgnn.benchmarks.compare import environment
 
     rows, twins = [], []
