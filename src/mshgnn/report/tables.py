@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mshgnn.data import StructureFrequencyDataset
 from mshgnn.evaluation.rules import RULES
+from mshgnn.lab.record import Record
 from mshgnn.report.published import paper_figures
 from mshgnn.report.results import Results
 
@@ -135,7 +136,7 @@ def capacity(results: Results) -> str:
         whole = record.rules["whole_set_best"]
         rows.append(
             [
-                f"{title} ({_folds(len(folds))})",
+                f"{title} ({_runs(record)})",
                 f"{100 * trained:.1f}",
                 f"{100 * whole.mean:.1f} ± {100 * whole.std:.1f}",
                 results.cell(dataset, "msh-stable", "whole_set_best"),
@@ -147,8 +148,11 @@ def capacity(results: Results) -> str:
     return markdown(header, rows)
 
 
-def _folds(count: int) -> str:
-    return "1 fold" if count == 1 else f"{count} folds"
+def _runs(record: Record) -> str:
+    """``10 folds``, or ``5 seeds`` where there is one fold alone."""
+    results = record.run.results
+    kind = "seed" if len({result.key.fold for result in results}) < len(results) else "fold"
+    return f"{len(results)} {kind}" + ("" if len(results) == 1 else "s")
 
 
 def trials(results: Results) -> str:
@@ -157,7 +161,7 @@ def trials(results: Results) -> str:
     for record in results.trials:
         experiment = record.run.info.experiment
         best = [fold.curves.validation_metric.max() for fold in record.run.results]
-        column = f"{SETS[experiment.dataset.name]} ({_folds(len(best))})"
+        column = f"{SETS[experiment.dataset.name]} ({_runs(record)})"
         found.setdefault(experiment.about, {})[column] = 100 * sum(best) / len(best)
     columns = list(dict.fromkeys(column for row in found.values() for column in row))
     rows = [
