@@ -8,14 +8,9 @@ and the phases. Chunks have their own buffers, summed in order: the same bits on
 
 from __future__ import annotations
 
-import hashlib
-import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,49 +19,15 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from mshgnn.ops.compiled import kernels
 from mshgnn.ops.plan import Chunk, Plan, plan_for
 from mshgnn.ops.threads import run_chunks
 
 Floats = npt.NDArray[np.float32]
-COMPILE_SECONDS = 20
 WORKSPACE_FLOATS = 2**22  # a workspace of more than 16 MB is not kept
 SENDER_BLOCK = 2**13  # rows of sender gradients that one thread adds up at a time
 WIDE = 16  # the sender width is padded to a multiple of this
 KEPT_FLOATS = 2**22  # F_v and phases of at most 16 MB each are kept for the backward pass
-ANNOUNCE_AFTER = 2.0  # seconds; a load from the disk cache takes less
-
-
-class _Announcement:
-    """Says that kernels are being compiled, unless they came from the disk in no time."""
-
-    def __init__(self) -> None:
-        self._timer = threading.Timer(ANNOUNCE_AFTER, self._say)
-        self._timer.daemon = True
-
-    def _say(self) -> None:
-        text = f"mshgnn: compiling CPU kernels (once per machine, about {COMPILE_SECONDS} s)"
-        print(text, file=sys.stderr, flush=True)
-
-    def __enter__(self) -> None:
-        self._timer.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-
-
-@cache
-def kernels(lanes: int) -> tuple[Callable[..., int], Callable[..., int]]:
-    """The compiled forward and backward kernels for registers of ``lanes`` numbers."""
-    from mshgnn.ops import edges, trigonometry, vectors
-    from mshgnn.ops import kernels as module
-    from mshgnn.ops import lanes as registers
-
-    with _Announcement():
-        parts = (module, edges, registers, trigonometry, vectors)
-        sources = b"".join(Path(str(part.__file__)).read_bytes() for part in parts)
-        digest = int(hashlib.sha256(sources).hexdigest()[:12], 16)
-        forward, backward = module.build_kernels(lanes, digest)
-    return forward, backward
 
 
 class Layer(NamedTuple):
