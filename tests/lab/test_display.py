@@ -30,7 +30,7 @@ def test_plain_lines_without_a_terminal() -> None:
     console = Console(file=io.StringIO(), force_terminal=False)
     assert isinstance(make_display(console), PlainDisplay)
     first, second = watch(console).splitlines()
-    assert first == "tiny-gcn (gcn on tiny, 3 folds): 1 there already"
+    assert first == "tiny-gcn (gcn on tiny, splits own, 3 folds): 1 there already"
     assert second.startswith("seed0-fold01: 3 epochs in 9.0 s, train loss 0.2500, best validation 0.2500, 1 of 2")
     assert "left" in second
 

@@ -127,7 +127,9 @@ def make_display(console: Console) -> Display:
 def describe(info: RunInfo) -> str:
     """A run in a few words."""
     experiment = info.experiment
-    return f"{experiment.name} ({experiment.model.name} on {experiment.dataset.name}, {len(info.keys)} folds)"
+    # The default splits depend on whether their files are there: say which these are before hours go into them.
+    where = f"{experiment.model.name} on {experiment.dataset.name}, splits {info.splits_name}"
+    return f"{experiment.name} ({where}, {len(info.keys)} folds)"
 
 
 def epoch_text(report: EpochReport) -> str:
