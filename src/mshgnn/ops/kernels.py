@@ -57,8 +57,8 @@ _BACKWARD = f"i8({_SHARED},f4[::1],f4[::1],f4[::1],i8,f4[::1],f8[::1],f4[::1],f4
 def build_kernels(lanes: int, source: int):
     """Forward and backward kernels for registers of ``lanes`` numbers.
 
-    Both arguments are part of the key of numba's disk cache; ``source`` is a digest of this file and ``lanes.py``, so
-    that a change of either never meets stale machine code.
+    Both arguments are part of the key of numba's disk cache; ``source`` is a digest of this file and of what it is
+    built from, so that a change never meets stale machine code.
     """
 
     @njit(_FORWARD, nogil=True, error_model="numpy", boundscheck=False, cache=True)
