@@ -29,13 +29,16 @@ def edge_message(conv: MSHConv, h_v: Tensor, h_u: Tensor, e_vu: Tensor | None) -
     h_u = layer_norm(h_u, conv.sender_norm)
     conditioned = conv.generator.weight @ h_v
     if conv.phase_scale is not None:
-        conditioned = conditioned / math.sqrt(h_v.numel())
+        conditioned = conditioned / h_v.numel()
     projection = (conditioned + conv.generator.bias).reshape(conv.num_projections, -1)
     p = projection @ h_u
     if conv.phase_scale is not None:
         p = conv.phase_scale * p / math.sqrt(h_u.numel())
     if conv.phase_shift is not None:
-        p = p + conv.phase_shift.weight @ h_v + conv.phase_shift.bias
+        shift = conv.phase_shift.weight @ h_v
+        if conv.phase_scale is not None:
+            shift = shift / h_v.numel()
+        p = p + shift + conv.phase_shift.bias
     if e_vu is not None:
         assert conv.edge_projection is not None
         p = p + conv.edge_projection.weight @ e_vu

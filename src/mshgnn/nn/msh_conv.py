@@ -24,15 +24,15 @@ class MSHConv(MessagePassing):
     r"""Harmonic message passing: every receiver reads its senders through projections of its own making.
 
     .. math::
-        F_v &= \mathrm{reshape}(W_f h_v / \sqrt{d} + b_f) \in \mathbb{R}^{F \times d}, \qquad
-        \phi_v = W_\phi h_v + b_\phi \\
+        F_v &= \mathrm{reshape}(W_f h_v / d + b_f) \in \mathbb{R}^{F \times d}, \qquad
+        \phi_v = W_\phi h_v / d + b_\phi \\
         p_{vu} &= s\, F_v h_u / \sqrt{d} + \phi_v \; (+\, W_e e_{vu}) \\
         h'_v &= W_r h_v + \bigoplus_{u \to v} W_o\, \psi(p_{vu})
 
     with :math:`\psi` the :class:`HarmonicEncoding`. By default :math:`h` is layer-normalised first, the phase is scaled
     by a learned :math:`s`, and the layer starts as a shared Fourier map: phases stay of order one whatever the
     degrees, so it trains without tricks. ``normalize=False, phase_scale=None, root_weight=False`` is the layer as
-    printed in the paper: no :math:`s`, no :math:`\sqrt{d}`, no :math:`W_r`.
+    printed in the paper: no :math:`s`, no division by :math:`d` or :math:`\sqrt{d}`, no :math:`W_r`.
 
     Args:
         in_channels: width of the node features, or a pair ``(senders, receivers)`` for bipartite graphs.
@@ -109,8 +109,10 @@ class MSHConv(MessagePassing):
         with torch.no_grad():
             self.phase_scale.fill_(self.initial_phase_scale)
             # F_v = b_f at first, nearly: a Fourier map that all receivers share and that learns to be conditioned.
-            self.generator.weight.normal_(std=0.1)
+            self.generator.weight.normal_(std=0.5)
             self.generator.bias.normal_()
+            if self.phase_shift is not None:
+                self.phase_shift.weight.normal_(std=0.5)
             if self.encoding.num_bands:
                 # High bands are rough functions of the input: they start small and earn their place.
                 bands = self.encoding.frequencies.repeat_interleave(2 * self.num_projections)
@@ -297,14 +299,17 @@ class MSHConv(MessagePassing):
         """``W_f`` and ``b_f`` with the phase's scale folded in, and ``phi_v``."""
         compute = x_receiver.dtype
         weight, bias = self.generator.weight.to(compute), self.generator.bias.to(compute)
+        # What a receiver says about phases it says as a mean over its features: as a sum, one step of Adam, which moves
+        # all weights alike, turns phases by an angle that grows with the width.
+        condition = 1.0
         if self.phase_scale is not None:
+            condition = 1.0 / self.receiver_channels
             scale = self.phase_scale.to(compute) / math.sqrt(self.sender_channels)
-            # The phase is bilinear: without the second root a step of Adam on W_f moves it by whole turns.
-            weight, bias = weight * (scale / math.sqrt(self.receiver_channels)), bias * scale
+            weight, bias = weight * (scale * condition), bias * scale
         if self.phase_shift is None:
             return weight, bias, None
-        shift = nn.functional.linear(x_receiver, self.phase_shift.weight.to(compute), self.phase_shift.bias.to(compute))
-        return weight, bias, shift
+        shift_weight, shift_bias = self.phase_shift.weight.to(compute), self.phase_shift.bias.to(compute)
+        return weight, bias, nn.functional.linear(x_receiver, shift_weight * condition, shift_bias)
 
     def _edge_phase(self, edge_attr: Tensor | None, csr: ReceiverCSR) -> Tensor | None:
         """``W_e e_vu`` in the order of ``csr``."""
