@@ -284,3 +284,26 @@ def test_the_layer_starts_as_a_shared_fourier_map_with_phases_of_order_one() -> 
     # method.md: Var(p) ~ (d + 1) / 3 for unit-variance features.
     spread = paper.edge_phases(torch.randn(200, 64), torch.randint(0, 200, (2, 2000))).std()
     assert float(spread) == pytest.approx((65 / 3) ** 0.5, rel=0.15)
+
+
+def phase_turn(width: int) -> float:
+    """Largest turn of a phase after a step of 0.01 on all conditioning weights, in the worst direction."""
+    conv = MSHConv(width, width, 4)
+    x, edges = torch.randn(2, width), torch.tensor([[0], [1]])
+    before = conv.edge_phases(x, edges)
+    assert conv.phase_shift is not None
+    conditioning = [conv.generator.weight, conv.phase_shift.weight]
+    before.sum().backward()  # type: ignore[no-untyped-call]
+    with torch.no_grad():
+        for weight in conditioning:
+            assert weight.grad is not None
+            weight.add_(0.01 * weight.grad.sign())
+    return float((conv.edge_phases(x, edges) - before).abs().max().detach())
+
+
+def test_a_step_turns_phases_little_at_any_width() -> None:
+    torch.manual_seed(0)
+    narrow, wide = phase_turn(16), phase_turn(256)
+    # The shift adds the same at any width, the projections with its root; read as sums both would grow with the width.
+    assert wide < 4 * narrow
+    assert wide < 0.1

@@ -43,14 +43,14 @@ def test_the_best_of_several_is_bold_and_a_missing_run_is_a_dash() -> None:
         ("MUTAG", "gin"): make_record("MUTAG", "gin", 0.875),
         ("PTC", "gcn"): make_record("PTC", "gcn", 0.625),
     }
-    table = TABLES["graph-models"](Results(records, [], {}, {}))
+    table = TABLES["graph-models"](Results(records, {}, {}, {}))
     gcn, gin = table.splitlines()[2:]
     assert gcn.startswith("| GCN | 75.0 ± 0.0 | 62.5 ± 0.0 | – |")
     assert gin.startswith("| GIN | **87.5 ± 0.0** | – | – |")
 
 
 def test_the_rules_table_shows_the_papers_figure_and_the_ceiling() -> None:
-    table = TABLES["graph-rules"](Results({}, [], {}, {"ceilings": {"MUTAG": 100.0}}))
+    table = TABLES["graph-rules"](Results({}, {}, {}, {"ceilings": {"MUTAG": 100.0}}))
     row = table.splitlines()[2]
     assert row.endswith("| 99.1 ± 0.3 | 100.0 |")
     assert len(table.splitlines()) == 2 + len(GRAPH_SETS)
@@ -59,16 +59,16 @@ def test_the_rules_table_shows_the_papers_figure_and_the_ceiling() -> None:
 @pytest.mark.parametrize("old", ["old\n", ""])
 def test_only_marked_blocks_change(old: str) -> None:
     text = f"before\n<!-- table: graph-models -->\n{old}<!-- end -->\nafter"
-    new = filled(text, Results({}, [], {}, {}))
+    new = filled(text, Results({}, {}, {}, {}))
     assert "old\n" not in new
     assert new.startswith("before\n<!-- table: graph-models -->\n| test, %")
     assert new.endswith("\n<!-- end -->\nafter")
-    assert filled(new, Results({}, [], {}, {})) == new
+    assert filled(new, Results({}, {}, {}, {})) == new
 
 
 def test_an_unknown_table_is_named() -> None:
     with pytest.raises(ValueError, match="no table 'grph'"):
-        filled("<!-- table: grph -->\n<!-- end -->", Results({}, [], {}, {}))
+        filled("<!-- table: grph -->\n<!-- end -->", Results({}, {}, {}, {}))
 
 
 def test_paper_figures_are_those_of_its_tables() -> None:
@@ -84,7 +84,7 @@ def test_trials_show_the_best_validation_of_each_change() -> None:
         make_record("PTC", "msh-stable", 0.6, "as it is"),
         make_record("NCI1", "msh-stable", 0.7, "mean readout"),
     ]
-    rows = TABLES["trials"](Results({}, made, {}, {})).splitlines()
+    rows = TABLES["trials-phase"](Results({}, {"phase": made}, {}, {})).splitlines()
     assert rows[0] == "| best validation, % | NCI1 (1 fold) | PTC (1 fold) |"
     assert rows[2:] == ["| as it is | 80.0 | 60.0 |", "| mean readout | 70.0 | – |"]
 
@@ -92,5 +92,5 @@ def test_trials_show_the_best_validation_of_each_change() -> None:
 def test_capacity_shows_what_the_long_run_and_the_default_memorise() -> None:
     records = {("MUTAG", "msh-stable"): make_record("MUTAG", "msh-stable", 0.75)}
     long = {"MUTAG": make_record("MUTAG", "msh-stable", 0.875)}
-    rows = TABLES["capacity"](Results(records, [], long, {})).splitlines()
+    rows = TABLES["capacity"](Results(records, {}, long, {})).splitlines()
     assert rows[2:] == ["| MUTAG (1 fold) | 87.5 | 87.5 ± 0.0 | 75.0 ± 0.0 | – | 99.1 ± 0.3 |"]

@@ -17,8 +17,8 @@ class Results:
 
     records: dict[tuple[str, str], Record]
     """By data set and model, as the experiments name them."""
-    trials: list[Record]
-    """Runs that chose an option, on validation alone."""
+    trials: dict[str, list[Record]]
+    """By question: runs that chose an option, on validation alone."""
     capacity: dict[str, Record]
     """By data set: long runs of `stable` without regularisation, to see what it can memorise."""
     measurements: dict[str, Any]
@@ -39,11 +39,12 @@ class Results:
 
 
 def load_results(folder: Path) -> Results:
-    """Read the records in ``folder/runs``, ``trials`` and ``capacity``, and ``folder/*.json`` (measurements)."""
+    """Read the records in ``folder/runs``, ``trials/*`` and ``capacity``, and ``folder/*.json`` (measurements)."""
     records = {}
     for record in load_records(folder / "runs"):
         experiment = record.run.info.experiment
         records[experiment.dataset.name, experiment.model.name] = record
     capacity = {record.run.info.experiment.dataset.name: record for record in load_records(folder / "capacity")}
     measurements = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
-    return Results(records, load_records(folder / "trials"), capacity, measurements)
+    trials = {question.name: load_records(question) for question in sorted((folder / "trials").glob("*/"))}
+    return Results(records, trials, capacity, measurements)

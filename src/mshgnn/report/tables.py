@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from mshgnn.data import StructureFrequencyDataset
@@ -155,10 +156,10 @@ def _runs(record: Record) -> str:
     return f"{len(results)} {kind}" + ("" if len(results) == 1 else "s")
 
 
-def trials(results: Results) -> str:
-    """Trials of ``stable``: best validation metric of each change (the experiment's ``about``) and data set."""
+def trials(results: Results, question: str) -> str:
+    """Trials of one question: best validation metric of each change (the experiment's ``about``) and data set."""
     found: dict[str, dict[str, float]] = {}
-    for record in results.trials:
+    for record in results.trials.get(question, []):
         experiment = record.run.info.experiment
         best = [fold.curves.validation_metric.max() for fold in record.run.results]
         column = f"{SETS[experiment.dataset.name]} ({_runs(record)})"
@@ -186,13 +187,16 @@ def bench(results: Results) -> str:
     return markdown(["ratio in one run", "measured", "goal", "met"], rows)
 
 
+TRIAL_QUESTIONS = ("options", "hubs", "phase")
+"""What trials were run for: single options of ``stable``, sets with hubs, how receivers condition phases."""
+
 TABLES: dict[str, Callable[[Results], str]] = {
     "graph-models": graph_models,
     "graph-rules": rules_by_set,
     "node-models": node_models,
     "joint": joint,
     "capacity": capacity,
-    "trials": trials,
+    **{f"trials-{question}": partial(trials, question=question) for question in TRIAL_QUESTIONS},
     "bench": bench,
 }
 
