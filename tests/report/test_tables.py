@@ -49,6 +49,14 @@ def test_the_best_of_several_is_bold_and_a_missing_run_is_a_dash() -> None:
     assert gin.startswith("| GIN | **87.5 ± 0.0** | – | – |")
 
 
+def test_nothing_is_bold_where_controls_alone_were_run() -> None:
+    controls = {("COLLAB", model): make_record("COLLAB", model, 0.75) for model in ("majority", "wl-lookup")}
+    assert "75.0 ± 0.0" in TABLES["graph-models"](Results(controls, {}, {}, {}))
+    assert "**75.0" not in TABLES["graph-models"](Results(controls, {}, {}, {}))
+    with_gin = {**controls, ("COLLAB", "gin"): make_record("COLLAB", "gin", 0.5)}
+    assert "**75.0" in TABLES["graph-models"](Results(with_gin, {}, {}, {}))
+
+
 def test_the_rules_table_shows_the_papers_figure_and_the_ceiling() -> None:
     table = TABLES["graph-rules"](Results({}, {}, {}, {"ceilings": {"MUTAG": 100.0}}))
     row = table.splitlines()[2]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from mshgnn.baselines.controls import CONTROLS
 from mshgnn.data import StructureFrequencyDataset
 from mshgnn.evaluation.rules import RULES
 from mshgnn.lab.record import Record
@@ -62,12 +63,16 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def models_by_set(results: Results, sets: dict[str, str]) -> str:
-    """``best_validation`` of every model that was run on any of the sets; the best mean of several in bold."""
+    """``best_validation`` of every model that was run on any of the sets; the best mean of several in bold.
+
+    Nothing is bold where controls alone were run: they are there to be beaten.
+    """
     models = [model for model in MODELS if any((dataset, model) in results.records for dataset in sets)]
     means = {
         dataset: [mean for model in models if (mean := results.mean(dataset, model)) is not None] for dataset in sets
     }
-    best = {dataset: max(found) if len(found) > 1 else None for dataset, found in means.items()}
+    learned = {dataset for dataset, model in results.records if model not in CONTROLS}
+    best = {dataset: max(found) if len(found) > 1 and dataset in learned else None for dataset, found in means.items()}
     rows = []
     for model in models:
         cells = []
