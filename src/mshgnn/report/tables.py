@@ -192,8 +192,9 @@ def bench(results: Results) -> str:
     return markdown(["ratio in one run", "measured", "goal", "met"], rows)
 
 
-TRIAL_QUESTIONS = ("options", "hubs", "phase")
-"""What trials were run for: single options of ``stable``, sets with hubs, how receivers condition phases."""
+TRIAL_QUESTIONS = ("options", "hubs", "joint", "phase")
+"""What trials were run for: single options of ``stable``, sets with hubs, the joint task within its parameter budget,
+how receivers condition phases."""
 
 TABLES: dict[str, Callable[[Results], str]] = {
     "graph-models": graph_models,
