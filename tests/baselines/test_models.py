@@ -5,6 +5,8 @@ from typing import Literal, cast
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
@@ -190,6 +192,24 @@ def test_in_the_shared_shell_only_the_message_differs() -> None:
     first = outside_the_message(SHARED[0])
     assert first
     assert all(outside_the_message(name) == first for name in SHARED[1:])
+
+
+@pytest.mark.parametrize("name", ["gcn", "sage", "gin", "gat", "film"])
+@given(st.integers(1, 12), st.data())
+@settings(max_examples=25, deadline=None)
+def test_the_shared_shell_gives_the_message_its_edges(name: str, nodes: int, data: st.DataObject) -> None:
+    """The shell may hand a sparse product to PyG; the message must come out as from the plain list of edges."""
+    node = st.integers(0, nodes - 1)
+    pairs = data.draw(st.lists(st.tuples(node, node), max_size=40))
+    edge_index = torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).t()
+    model = make(name, "node", {"num_layers": 1, "hidden_channels": 8, "dropout": 0.0}).double().eval()
+    x = graph(edge_index, nodes, 0).x.double()
+    layer = next(module for module in model.modules() if isinstance(module, ResidualLayer))
+    seen: list[tuple[Tensor, Tensor]] = []
+    layer.message.register_forward_hook(lambda _, args, out: seen.append((args[0], out)))
+    model(x, edge_index)
+    h, message = seen[0]
+    torch.testing.assert_close(message, layer.message(h, edge_index))
 
 
 @pytest.mark.parametrize("readout", ["sum", "mean", "max"])

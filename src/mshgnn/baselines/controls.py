@@ -120,6 +120,8 @@ def rayleigh_quotient(graph: Data) -> float:
     signal = graph.x.double()
     sender, receiver = graph.edge_index
     energy = float(signal.square().sum())
+    # Columns that are constant over the graph, most of a one-hot degree, have no differences to sum.
+    signal = signal[:, (signal != signal[:1]).any(dim=0)]
     return float((signal[sender] - signal[receiver]).square().sum()) / 2 / energy if energy else 0.0
 
 

