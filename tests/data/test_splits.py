@@ -61,6 +61,19 @@ def test_the_given_folds_are_stratified_for_our_order_of_graphs(name: str) -> No
     assert int(spread(splits, dataset).max()) <= 1
 
 
+@given(st.integers(10, 60), st.integers(2, 3))
+@settings(max_examples=20, deadline=None)
+def test_cross_validation_trains_on_all_that_is_not_test(count: int, classes: int) -> None:
+    dataset = labelled("mine", [index % classes for index in range(count)])
+    given_folds, joined = load_splits(dataset), load_splits(dataset, "cross-validation")
+    assert joined.source == "cross-validation"
+    assert joined.checksum != given_folds.checksum
+    assert_divides(joined, count)
+    for fold, before in zip(joined.folds, given_folds.folds, strict=True):
+        assert len(fold.validation) == 0
+        assert torch.equal(fold.test, before.test)
+
+
 @needs_mirror
 def test_tuned_splits_and_the_largest_component() -> None:
     full = load("AmazonPhoto", root=shared_root)

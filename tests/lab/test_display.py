@@ -6,7 +6,7 @@ import numpy as np
 from lab_helpers import make_data, make_experiment
 from rich.console import Console
 
-from mshgnn.lab.display import LiveDisplay, PlainDisplay, make_display
+from mshgnn.lab.display import LiveDisplay, PlainDisplay, epoch_text, finished_text, make_display
 from mshgnn.lab.runner import describe
 from mshgnn.lab.store import FoldKey, FoldResult
 from mshgnn.training.curves import CURVE_NAMES, Curves
@@ -33,6 +33,13 @@ def test_plain_lines_without_a_terminal() -> None:
     assert first == "tiny-gcn (gcn on tiny, splits own, 3 folds): 1 there already"
     assert second.startswith("seed0-fold01: 3 epochs in 9.0 s, train loss 0.2500, best validation 0.2500, 1 of 2")
     assert "left" in second
+
+
+def test_a_fold_without_validation_shows_none() -> None:
+    assert epoch_text(EpochReport(2, 3, 0.5, 0.75, 1.0)).endswith("validation 0.7500")
+    assert "validation" not in epoch_text(EpochReport(2, 3, 0.5, None, 1.0))
+    curves = Curves(**{name: np.zeros(3) for name in CURVE_NAMES}, sizes=(4, 0, 2))
+    assert "validation" not in finished_text(FoldResult(FoldKey(0, 1), curves, 9.0, 1.0, 1, {}))
 
 
 def test_a_live_table_on_a_terminal() -> None:

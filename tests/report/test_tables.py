@@ -97,8 +97,15 @@ def test_trials_show_the_best_validation_of_each_change() -> None:
     assert rows[2:] == ["| as it is | 80.0 | 60.0 |", "| mean readout | 70.0 | – |"]
 
 
-def test_capacity_shows_what_the_long_run_and_the_default_memorise() -> None:
-    records = {("MUTAG", "msh-stable"): make_record("MUTAG", "msh-stable", 0.75)}
-    long = {"MUTAG": make_record("MUTAG", "msh-stable", 0.875)}
-    rows = TABLES["capacity"](Results(records, {}, long, {})).splitlines()
-    assert rows[2:] == ["| MUTAG (1 fold) | 87.5 | 87.5 ± 0.0 | 75.0 ± 0.0 | – | 99.1 ± 0.3 |"]
+def test_capacity_shows_what_the_long_run_and_the_lookup_table_memorise() -> None:
+    long = {
+        ("MUTAG", "msh-stable"): make_record("MUTAG", "msh-stable", 0.875),
+        ("MUTAG", "wl-lookup"): make_record("MUTAG", "wl-lookup", 0.75),
+        ("PTC", "msh-stable"): make_record("PTC", "msh-stable", 0.5),
+        ("NCI1", "wl-lookup"): make_record("NCI1", "wl-lookup", 0.5),
+    }
+    rows = TABLES["capacity"](Results({}, {}, long, {})).splitlines()
+    assert rows[2:] == [
+        "| MUTAG (1 fold) | 87.5 | 87.5 ± 0.0 | 75.0 ± 0.0 | 99.1 ± 0.3 |",
+        "| PTC (1 fold) | 50.0 | 50.0 ± 0.0 | – | 91.4 ± 1.5 |",
+    ]

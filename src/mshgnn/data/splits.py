@@ -18,7 +18,7 @@ from mshgnn.data.catalogue import CATALOGUE
 from mshgnn.data.dataset import DataError, GraphDataset
 from mshgnn.data.store import mirror
 
-SOURCES = ("default", "fair-comparison", "tuned", "inside", "own")
+SOURCES = ("default", "fair-comparison", "tuned", "inside", "own", "cross-validation")
 OWN_SEED = 20260101
 _TUNED_FILES = {
     "AmazonPhoto": "tuned_amazon_photo.npz",
@@ -53,10 +53,14 @@ def load_splits(dataset: GraphDataset, source: str = "default") -> Splits:
         source: ``fair-comparison`` (10 folds, TU sets) and ``tuned`` (node sets) read the given files in the
             ``splits`` folder beside the mirror; ``inside`` the masks of a heterophilous set's own file;
             ``own`` the package's stratified files, or for a user's data the same division made on the spot.
-            ``default`` is the first of these that is there.
+            ``default`` is the first of these that is there; ``cross-validation`` gives its validation parts to
+            training, as papers do that choose nothing on validation.
     """
     if source not in SOURCES:
         raise DataError(f"splits must be one of {', '.join(SOURCES)}, not {source!r}")
+    if source == "cross-validation":
+        folds = [_without_validation(fold) for fold in load_splits(dataset).folds]
+        return Splits(dataset.name, folds, _checksum(folds), source)
     if source == "default":
         source = _first_source(dataset)
     if source == "inside":
@@ -190,6 +194,11 @@ def _own(dataset: GraphDataset) -> list[Split]:
         parts = (~(test | validation), validation, test)
         folds.append(Split(*(_indices(part.nonzero().flatten()) for part in parts)))
     return folds
+
+
+def _without_validation(fold: Split) -> Split:
+    """The fold with its validation part in the training part."""
+    return Split(_indices(torch.cat([fold.train, fold.validation]).sort().values), _indices([]), fold.test)
 
 
 def _kept_nodes(dataset: GraphDataset, folds: list[Split]) -> list[Split]:

@@ -103,6 +103,12 @@ RULES: dict[str, Rule] = {
 }
 
 
+def applicable(folds: Sequence[Curves]) -> dict[str, Rule]:
+    """The rules that these folds allow: without a validation part there is no headline."""
+    chosen_on_validation = all(fold.sizes[1] > 0 for fold in folds)
+    return {name: rule for name, rule in RULES.items() if chosen_on_validation or name != HEADLINE}
+
+
 def evaluate(rule: Rule, seeds: Sequence[Sequence[Curves]]) -> RuleResult:
     """Apply a rule to a run of one or several seeds, each a sequence of folds.
 

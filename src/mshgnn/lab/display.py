@@ -84,7 +84,7 @@ class LiveDisplay:
                 str(key),
                 f"{report.epoch}/{report.epochs}",
                 f"{report.train_loss:.4f}",
-                f"{report.validation_metric:.4f}",
+                "–" if report.validation_metric is None else f"{report.validation_metric:.4f}",
             )
         return table
 
@@ -134,15 +134,12 @@ def describe(info: RunInfo) -> str:
 
 def epoch_text(report: EpochReport) -> str:
     """An epoch in a few words."""
-    return (
-        f"{report.epoch}/{report.epochs}, train loss {report.train_loss:.4f}, validation {report.validation_metric:.4f}"
-    )
+    text = f"{report.epoch}/{report.epochs}, train loss {report.train_loss:.4f}"
+    return text if report.validation_metric is None else f"{text}, validation {report.validation_metric:.4f}"
 
 
 def finished_text(result: FoldResult) -> str:
     """A finished fold in a few words; its test metric is left for the rules to show."""
     curves = result.curves
-    return (
-        f"{result.key}: {curves.epochs} epochs in {result.seconds:.1f} s, train loss {curves.train_loss[-1]:.4f}, "
-        f"best validation {curves.validation_metric.max():.4f}"
-    )
+    text = f"{result.key}: {curves.epochs} epochs in {result.seconds:.1f} s, train loss {curves.train_loss[-1]:.4f}"
+    return f"{text}, best validation {curves.validation_metric.max():.4f}" if curves.sizes[1] else text

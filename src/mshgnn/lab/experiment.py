@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
 from mshgnn.lab.errors import ExperimentError, nearest
@@ -76,6 +76,14 @@ class Experiment(BaseModel):
         if values is not None and (not values or len(set(values)) != len(values)):
             raise ValueError("must name at least one number and none twice")
         return values
+
+    @model_validator(mode="after")
+    def _check_validation_is_there(self) -> Experiment:
+        if self.splits == "cross-validation":
+            for setting, wants in (("patience", self.training.patience), ("schedule", self.training.schedule)):
+                if wants not in (None, "none", "cosine"):
+                    raise ValueError(f"training.{setting}: {wants} needs a validation part; cross-validation has none")
+        return self
 
     def resolved(self) -> dict[str, Any]:
         """The whole experiment, defaults included, as plain JSON values."""

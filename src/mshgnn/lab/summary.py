@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.table import Table
 
-from mshgnn.evaluation.rules import HEADLINE, RULES, RuleResult, evaluate
+from mshgnn.evaluation.rules import HEADLINE, RULES, RuleResult, applicable, evaluate
 from mshgnn.lab.runner import Run
 from mshgnn.training.curves import Curves
 
@@ -14,18 +14,18 @@ METRIC_WORDS = {"accuracy": "accuracy", "roc_auc": "ROC-AUC"}
 
 
 def summarise(run: Run) -> dict[str, RuleResult]:
-    """All rules on a run's folds, grouped by seed; the headline comes first."""
+    """All rules that a run's folds allow, grouped by seed; the headline comes first."""
     seeds: dict[int, list[Curves]] = {}
     for result in run.results:
         seeds.setdefault(result.key.seed, []).append(result.curves)
-    return {name: evaluate(rule, list(seeds.values())) for name, rule in RULES.items()}
+    allowed = applicable([result.curves for result in run.results])
+    return {name: evaluate(rule, list(seeds.values())) for name, rule in allowed.items()}
 
 
 def rules_table(run: Run, rules: Mapping[str, RuleResult]) -> Table:
     """One run: a row for each rule."""
     metric = METRIC_WORDS[run.info.metric]
-    headline = rules[HEADLINE]
-    table = Table("rule", f"test {metric}, %", "selects on test", title=title(run), caption=f"± {headline.spread}")
+    table = Table("rule", f"test {metric}, %", "selects on test", title=title(run), caption=f"± {_spread(rules)}")
     for name, result in rules.items():
         style = "bold" if name == HEADLINE else "dim" if result.selects_on_test else ""
         table.add_row(name, percent(result), "yes" if result.selects_on_test else "no", style=style)
@@ -43,12 +43,13 @@ def side_by_side(rows: Sequence[tuple[str, Run, Mapping[str, RuleResult]]]) -> T
     table.add_row("model", *(run.info.experiment.model.name for run in runs))
     table.add_row("metric", *(METRIC_WORDS[run.info.metric] for run in runs), end_section=True)
     for rule in RULES:
-        results = [rules[rule] for _, _, rules in rows]
-        style = "bold" if rule == HEADLINE else "dim" if results[0].selects_on_test else ""
-        heading = rule + ("*" if results[0].selects_on_test else "")
-        table.add_row(heading, *(percent(result) for result in results), style=style)
+        results = [rules.get(rule) for _, _, rules in rows]
+        selects_on_test = any(result.selects_on_test for result in results if result is not None)
+        style = "bold" if rule == HEADLINE else "dim" if selects_on_test else ""
+        cells = ("–" if result is None else percent(result) for result in results)
+        table.add_row(rule + ("*" if selects_on_test else ""), *cells, style=style)
     table.add_section()
-    table.add_row("± is", *(rules[HEADLINE].spread for _, _, rules in rows))
+    table.add_row("± is", *(_spread(rules) for _, _, rules in rows))
     table.add_row("splits", *(run.info.splits_name for run in runs))
     table.add_row("seeds", *(_seeds(run) for run in runs))
     table.add_row("folds", *(_folds(run) for run in runs))
@@ -68,6 +69,11 @@ def title(run: Run) -> str:
 def percent(result: RuleResult) -> str:
     """``mean ± std`` in percent."""
     return f"{100 * result.mean:.2f} ± {100 * result.std:.2f}"
+
+
+def _spread(rules: Mapping[str, RuleResult]) -> str:
+    """What ± is over, the same for all rules of a run."""
+    return next(iter(rules.values())).spread
 
 
 def _seeds(run: Run) -> str:

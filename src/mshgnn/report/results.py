@@ -19,18 +19,14 @@ class Results:
     """By data set and model, as the experiments name them."""
     trials: dict[str, list[Record]]
     """By question: runs that chose an option, on validation alone."""
-    capacity: dict[str, Record]
-    """By data set: long runs of `stable` without regularisation, to see what it can memorise."""
+    capacity: dict[tuple[str, str], Record]
+    """By data set and model: trained on all that is not test, without regularisation, to see what it memorises."""
     measurements: dict[str, Any]
     """By file name without its ending: ceilings, speed, memory."""
 
     def cell(self, dataset: str, model: str, rule: str = HEADLINE) -> str:
         """``mean ± std`` in percent under a rule, or a dash where nothing was run."""
-        record = self.records.get((dataset, model))
-        if record is None:
-            return "–"
-        result = record.rules[rule]
-        return f"{100 * result.mean:.1f} ± {100 * result.std:.1f}"
+        return cell(self.records.get((dataset, model)), rule)
 
     def mean(self, dataset: str, model: str, rule: str = HEADLINE) -> float | None:
         """The mean in percent, or ``None`` where nothing was run."""
@@ -38,13 +34,22 @@ class Results:
         return None if record is None else 100 * record.rules[rule].mean
 
 
+def cell(record: Record | None, rule: str) -> str:
+    """``mean ± std`` in percent under a rule, or a dash where there is no record."""
+    if record is None:
+        return "–"
+    result = record.rules[rule]
+    return f"{100 * result.mean:.1f} ± {100 * result.std:.1f}"
+
+
 def load_results(folder: Path) -> Results:
     """Read the records in ``folder/runs``, ``trials/*`` and ``capacity``, and ``folder/*.json`` (measurements)."""
-    records = {}
-    for record in load_records(folder / "runs"):
-        experiment = record.run.info.experiment
-        records[experiment.dataset.name, experiment.model.name] = record
-    capacity = {record.run.info.experiment.dataset.name: record for record in load_records(folder / "capacity")}
     measurements = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
     trials = {question.name: load_records(question) for question in sorted((folder / "trials").glob("*/"))}
-    return Results(records, trials, capacity, measurements)
+    return Results(_by_name(folder / "runs"), trials, _by_name(folder / "capacity"), measurements)
+
+
+def _by_name(folder: Path) -> dict[tuple[str, str], Record]:
+    """The records of a folder by data set and model."""
+    experiments = ((record.run.info.experiment, record) for record in load_records(folder))
+    return {(experiment.dataset.name, experiment.model.name): record for experiment, record in experiments}

@@ -29,7 +29,8 @@ class EpochReport(NamedTuple):
     epoch: int
     epochs: int
     train_loss: float
-    validation_metric: float
+    validation_metric: float | None
+    """``None`` where the fold has no validation part."""
     seconds: float
 
 
@@ -81,7 +82,8 @@ def train_fold(
             train_loss, validation_loss, _, _, validation_metric, _ = row
             if on_epoch is not None:
                 seconds = time.perf_counter() - started
-                on_epoch(EpochReport(epoch + 1, settings.epochs, train_loss, validation_metric, seconds))
+                shown = validation_metric if len(split.validation) else None
+                on_epoch(EpochReport(epoch + 1, settings.epochs, train_loss, shown, seconds))
             if not math.isfinite(train_loss):
                 break
             if settings.schedule == "plateau" and epoch >= settings.warmup_epochs:
