@@ -14,6 +14,7 @@ from mshgnn.baselines.base import Baseline, Readout, Share, Task, pool
 from mshgnn.baselines.builder import ModelBuilder, option_types
 from mshgnn.nn.edges import as_csr
 from mshgnn.nn.encoder import Encoder
+from mshgnn.nn.head import make_head
 from mshgnn.nn.norm import batch_norm
 
 SPARSE_PRODUCTS = (GINConv, SAGEConv)
@@ -40,6 +41,7 @@ class SharedShell(Baseline):
         num_layers: number of residual layers.
         dropout: share dropped in every layer's update and before the head; of the encoded features too for nodes.
         readout: ``"sum"``, ``"mean"`` or ``"max"`` over the nodes of a graph.
+        head_layers: linear maps in the head, with ReLU between them.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class SharedShell(Baseline):
         num_layers: PositiveInt = 3,
         dropout: Share = 0.1,
         readout: Readout = "sum",
+        head_layers: PositiveInt = 1,
     ) -> None:
         super().__init__()
         self.task = task
@@ -65,7 +68,8 @@ class SharedShell(Baseline):
         width = hidden_channels * (num_layers + 1 if task == "graph" else 1)
         self.norm = batch_norm(width)
         self.feature_dropout = nn.Dropout(dropout if task == "node" else 0.0)
-        self.head = nn.Sequential(nn.Dropout(dropout), nn.Linear(width, out_channels))
+        head = make_head(width, hidden_channels, out_channels, head_layers, dropout)
+        self.head = nn.Sequential(nn.Dropout(dropout), head)
 
     def embed(
         self,

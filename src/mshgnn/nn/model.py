@@ -22,6 +22,7 @@ from mshgnn.nn.checks import (
 from mshgnn.nn.edges import as_edge_index
 from mshgnn.nn.encoder import Encoder
 from mshgnn.nn.harmonic import checked_frequencies
+from mshgnn.nn.head import make_head
 from mshgnn.nn.msh_conv import Aggregation, MSHConv
 from mshgnn.nn.norm import batch_norm
 from mshgnn.nn.pooling import (
@@ -46,8 +47,8 @@ READOUTS = ("frequency", "mean", "sum", "max", "attention")
 class MSHGNN(nn.Module):
     """Multi-scale harmonic graph neural network for graph- and node-level tasks.
 
-    Linear encoder, ``num_layers`` harmonic blocks, then a readout and a linear head for graphs or a linear head on
-    the nodes. The defaults are the preset ``stable``; ``MSHGNN.from_preset("paper", ...)`` and ``"released"`` set the
+    Linear encoder, ``num_layers`` harmonic blocks, then a readout and a head for graphs or a head on the nodes.
+    The defaults are the preset ``stable``; ``MSHGNN.from_preset("paper", ...)`` and ``"released"`` set the
     same options otherwise.
 
     Args:
@@ -73,6 +74,7 @@ class MSHGNN(nn.Module):
         gate: gate of the frequency-aware readout, ``"sigmoid"`` or ``"softmax"``.
         fusion: how mean, sum and max join the layers: ``"weighted"``, ``"concat"`` or ``"last"``.
         embed_norm: batch-normalise the embedding before the head.
+        head_layers: linear maps in the head, see :func:`make_head`.
         dropout: dropout rate in the updates and before the head; on node tasks on the encoded features too.
     """
 
@@ -100,6 +102,7 @@ class MSHGNN(nn.Module):
         gate: Gate = "sigmoid",
         fusion: Fusion = "concat",
         embed_norm: bool = True,
+        head_layers: int = 1,
         dropout: float = 0.1,
     ) -> None:
         super().__init__()
@@ -118,6 +121,7 @@ class MSHGNN(nn.Module):
             ("hidden_channels", hidden_channels),
             ("num_layers", num_layers),
             ("readout_channels", readout_channels),
+            ("head_layers", head_layers),
         ):
             check_positive(name, value)
         check_number("dropout", dropout)
@@ -145,6 +149,7 @@ class MSHGNN(nn.Module):
             "gate": gate,
             "fusion": fusion,
             "embed_norm": embed_norm,
+            "head_layers": head_layers,
             "dropout": dropout,
         }
         self.task = task
@@ -190,7 +195,7 @@ class MSHGNN(nn.Module):
                 embed_channels = self.readout.fusion.out_channels(hidden_channels)
         self.embed_norm = batch_norm(embed_channels) if embed_norm else None
         self.dropout = nn.Dropout(dropout)
-        self.head = nn.Linear(embed_channels, out_channels)
+        self.head = make_head(embed_channels, hidden_channels, out_channels, head_layers, dropout)
 
     @classmethod
     def from_preset(cls, preset: str, in_channels: int, out_channels: int, **options: object) -> Self:
@@ -238,7 +243,7 @@ class MSHGNN(nn.Module):
         edge_attr: Tensor | None = None,
         batch_size: int | None = None,
     ) -> Tensor:
-        """The graph or node embedding that the linear head sees."""
+        """The graph or node embedding that the head sees."""
         states, gated = self._run(x, edge_index, edge_attr)
         embedding = states[-1]
         if self.readout is not None:
