@@ -190,7 +190,7 @@ def bench(results: Results) -> str:
     return markdown(["ratio in one run", "measured", "goal", "met"], rows)
 
 
-TRIAL_QUESTIONS = ("options", "hubs", "joint", "phase")
+TRIAL_QUESTIONS = ("options", "hubs", "head", "joint", "phase")
 """What trials were run for: single options of ``stable``, sets with hubs, the joint task within its parameter budget,
 how receivers condition phases."""
 
