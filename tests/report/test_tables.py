@@ -49,6 +49,11 @@ def test_the_best_of_several_is_bold_and_a_missing_run_is_a_dash() -> None:
     assert gin.startswith("| GIN | **87.5 ± 0.0** | – | – |")
 
 
+def test_means_that_read_alike_are_bold_alike() -> None:
+    near = {("NCI1", "gcn"): make_record("NCI1", "gcn", 0.8187), ("NCI1", "gin"): make_record("NCI1", "gin", 0.8186)}
+    assert TABLES["graph-models"](Results(near, {}, {}, {})).count("**81.9 ± 0.0**") == 2
+
+
 def test_nothing_is_bold_where_controls_alone_were_run() -> None:
     controls = {("COLLAB", model): make_record("COLLAB", model, 0.75) for model in ("majority", "wl-lookup")}
     assert "75.0 ± 0.0" in TABLES["graph-models"](Results(controls, {}, {}, {}))

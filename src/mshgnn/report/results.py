@@ -29,9 +29,9 @@ class Results:
         return cell(self.records.get((dataset, model)), rule)
 
     def mean(self, dataset: str, model: str, rule: str = HEADLINE) -> float | None:
-        """The mean in percent, or ``None`` where nothing was run."""
+        """The mean in percent as a table shows it, or ``None`` where nothing was run."""
         record = self.records.get((dataset, model))
-        return None if record is None else 100 * record.rules[rule].mean
+        return None if record is None else round(100 * record.rules[rule].mean, 1)
 
 
 def cell(record: Record | None, rule: str) -> str:

@@ -65,7 +65,7 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def models_by_set(results: Results, sets: dict[str, str]) -> str:
     """``best_validation`` of every model that was run on any of the sets; the best mean of several in bold.
 
-    Nothing is bold where controls alone were run: they are there to be beaten.
+    Means that read alike are bold alike. Nothing is bold where controls alone were run: they are there to be beaten.
     """
     models = [model for model in MODELS if any((dataset, model) in results.records for dataset in sets)]
     means = {
@@ -77,9 +77,9 @@ def models_by_set(results: Results, sets: dict[str, str]) -> str:
     for model in models:
         cells = []
         for dataset in sets:
-            cell = results.cell(dataset, model)
+            text = results.cell(dataset, model)
             mean = results.mean(dataset, model)
-            cells.append(f"**{cell}**" if mean is not None and mean == best[dataset] else cell)
+            cells.append(f"**{text}**" if mean is not None and mean == best[dataset] else text)
         rows.append([MODELS[model], *cells])
     return markdown(["test, %", *sets.values()], rows)
 
@@ -190,7 +190,7 @@ def bench(results: Results) -> str:
     return markdown(["ratio in one run", "measured", "goal", "met"], rows)
 
 
-TRIAL_QUESTIONS = ("options", "hubs", "head", "joint", "phase")
+TRIAL_QUESTIONS = ("options", "hubs", "head", "depth", "joint", "phase")
 """What trials were run for: single options of ``stable``, sets with hubs, the joint task within its parameter budget,
 how receivers condition phases."""
 
