@@ -22,7 +22,7 @@ SPARSE_PRODUCTS = (GINConv, SAGEConv)
 
 
 class SharedShell(Baseline):
-    r"""Linear encoder, residual layers around any message, sum over node states of every layer, linear head.
+    r"""Linear encoder, residual layers around any message, sum over node states of every layer, head.
 
     .. math::
         h^0 = W_e x + b_e, \qquad

@@ -79,10 +79,13 @@ class Experiment(BaseModel):
 
     @model_validator(mode="after")
     def _check_validation_is_there(self) -> Experiment:
-        if self.splits == "cross-validation":
-            for setting, wants in (("patience", self.training.patience), ("schedule", self.training.schedule)):
-                if wants not in (None, "none", "cosine"):
-                    raise ValueError(f"training.{setting}: {wants} needs a validation part; cross-validation has none")
+        watches = {
+            "training.patience": self.training.patience is not None,
+            "training.schedule plateau": self.training.schedule == "plateau",
+        }
+        for setting, watching in watches.items():
+            if watching and self.splits == "cross-validation":
+                raise ValueError(f"{setting} needs a validation part, and the splits cross-validation have none")
         return self
 
     def resolved(self) -> dict[str, Any]:
