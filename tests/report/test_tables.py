@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import sem
 
 from mshgnn.cli import tables as tables_command
 from mshgnn.evaluation.rules import RULES
@@ -47,6 +49,25 @@ def test_the_best_of_several_is_bold_and_a_missing_run_is_a_dash() -> None:
     gcn, gin = table.splitlines()[2:]
     assert gcn.startswith("| GCN | 75.0 ± 0.0 | 62.5 ± 0.0 | – |")
     assert gin.startswith("| GIN | **87.5 ± 0.0** | – | – |")
+
+
+def with_folds(record: Record, accuracies: list[float], splits: str = "same") -> Record:
+    object.__setattr__(record.run.info, "splits_checksum", splits)
+    headline = replace(record.rules["best_validation"], per_fold=tuple(accuracies))
+    return replace(record, rules={**record.rules, "best_validation": headline})
+
+
+def test_differences_are_paired_by_fold_and_only_on_the_same_splits() -> None:
+    ours, theirs = [0.80, 0.70, 0.90], [0.75, 0.68, 0.88]
+    records = {
+        ("NCI1", "msh-stable"): with_folds(make_record("NCI1", "msh-stable", 0.8), ours),
+        ("NCI1", "gin"): with_folds(make_record("NCI1", "gin", 0.8), theirs),
+        ("NCI1", "gcn"): with_folds(make_record("NCI1", "gcn", 0.8), theirs, splits="others"),
+    }
+    gcn, _, gin, _ = TABLES["graph-differences"](Results(records, {}, {}, {})).splitlines()[2:]
+    points = 100 * (np.array(ours) - np.array(theirs))
+    assert f" {points.mean():+.1f} ± {sem(points):.1f} |" in gin
+    assert "±" not in gcn
 
 
 def test_means_that_read_alike_are_bold_alike() -> None:

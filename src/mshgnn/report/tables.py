@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from statistics import mean, stdev
 
 from mshgnn.baselines.controls import CONTROLS
 from mshgnn.data import StructureFrequencyDataset
-from mshgnn.evaluation.rules import RULES
+from mshgnn.evaluation.rules import HEADLINE, RULES
 from mshgnn.lab.record import Record
 from mshgnn.report.published import paper_figures
 from mshgnn.report.results import Results, cell
@@ -69,7 +71,7 @@ def models_by_set(results: Results, sets: dict[str, str]) -> str:
     """
     models = [model for model in MODELS if any((dataset, model) in results.records for dataset in sets)]
     means = {
-        dataset: [mean for model in models if (mean := results.mean(dataset, model)) is not None] for dataset in sets
+        dataset: [value for model in models if (value := results.mean(dataset, model)) is not None] for dataset in sets
     }
     learned = {dataset for dataset, model in results.records if model not in CONTROLS}
     best = {dataset: max(found) if len(found) > 1 and dataset in learned else None for dataset, found in means.items()}
@@ -78,8 +80,8 @@ def models_by_set(results: Results, sets: dict[str, str]) -> str:
         cells = []
         for dataset in sets:
             text = results.cell(dataset, model)
-            mean = results.mean(dataset, model)
-            cells.append(f"**{text}**" if mean is not None and mean == best[dataset] else text)
+            value = results.mean(dataset, model)
+            cells.append(f"**{text}**" if value is not None and value == best[dataset] else text)
         rows.append([MODELS[model], *cells])
     return markdown(["test, %", *sets.values()], rows)
 
@@ -92,6 +94,25 @@ def graph_models(results: Results) -> str:
 def node_models(results: Results) -> str:
     """Node classification: all models, headline rule."""
     return models_by_set(results, NODE_SETS)
+
+
+def graph_differences(results: Results) -> str:
+    """`stable` minus each other network, fold by fold: the mean in points and its standard error."""
+    rows = []
+    for model in ("gcn", "gat", "gin", "film"):
+        pairs = [(results.records.get((name, "msh-stable")), results.records.get((name, model))) for name in GRAPH_SETS]
+        rows.append([f"`stable` - {MODELS[model]}", *(_paired_difference(*pair) for pair in pairs)])
+    return markdown(["points", *GRAPH_SETS.values()], rows)
+
+
+def _paired_difference(ours: Record | None, other: Record | None) -> str:
+    """Mean and standard error over folds that both models were given alike; a dash where there are none."""
+    if ours is None or other is None or ours.run.info.splits_checksum != other.run.info.splits_checksum:
+        return "–"
+    folds = zip(ours.rules[HEADLINE].per_fold, other.rules[HEADLINE].per_fold, strict=True)
+    points = [100 * (mine - theirs) for mine, theirs in folds]
+    error = stdev(points) / math.sqrt(len(points))
+    return f"{round(mean(points), 1) + 0.0:+.1f} ± {error:.1f}"  # adding zero turns -0.0 into +0.0
 
 
 def rules_by_set(results: Results) -> str:
@@ -191,11 +212,12 @@ def bench(results: Results) -> str:
 
 
 TRIAL_QUESTIONS = ("options", "hubs", "head", "depth", "joint", "phase")
-"""What trials were run for: single options of ``stable``, sets with hubs, the joint task within its parameter budget,
-how receivers condition phases."""
+"""What trials were run for: single options of ``stable``, sets with hubs, layers of the head, depth on node sets, the
+joint task within its parameter budget, how receivers condition phases."""
 
 TABLES: dict[str, Callable[[Results], str]] = {
     "graph-models": graph_models,
+    "graph-differences": graph_differences,
     "graph-rules": rules_by_set,
     "node-models": node_models,
     "joint": joint,
