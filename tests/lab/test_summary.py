@@ -4,12 +4,11 @@ import io
 from pathlib import Path
 
 import pytest
-import torch
 from lab_helpers import make_data, make_experiment, use_tiny_data
 from rich.console import Console
 from rich.table import Table
 
-from mshgnn.data import Split
+from mshgnn.data import load_splits
 from mshgnn.evaluation.rules import HEADLINE, RULES
 from mshgnn.lab.display import PlainDisplay
 from mshgnn.lab.fold import LoadedData
@@ -26,14 +25,8 @@ def shown(table: Table) -> str:
 
 
 def without_validation() -> LoadedData:
-    data = make_data()
-    for number, fold in enumerate(data.splits.folds):
-        data.splits.folds[number] = Split(
-            torch.cat([fold.train, fold.validation]),  # type: ignore[arg-type]
-            fold.validation[:0],  # type: ignore[arg-type]
-            fold.test,
-        )
-    return data
+    dataset = make_data().dataset
+    return LoadedData(dataset, load_splits(dataset, "cross-validation"))
 
 
 @pytest.mark.parametrize("model", [{"name": "gcn", "hidden_channels": 8, "num_layers": 1}, {"name": "majority"}])

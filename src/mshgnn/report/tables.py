@@ -13,6 +13,7 @@ from mshgnn.baselines.controls import CONTROLS
 from mshgnn.data import StructureFrequencyDataset
 from mshgnn.evaluation.rules import HEADLINE, RULES
 from mshgnn.lab.record import Record
+from mshgnn.lab.store import FoldKey
 from mshgnn.report.published import paper_figures
 from mshgnn.report.results import Results, cell
 
@@ -106,13 +107,18 @@ def graph_differences(results: Results) -> str:
 
 
 def _paired_difference(ours: Record | None, other: Record | None) -> str:
-    """Mean and standard error over folds that both models were given alike; a dash where there are none."""
-    if ours is None or other is None or ours.run.info.splits_checksum != other.run.info.splits_checksum:
+    """Mean and standard error over folds; a dash unless both models were given the same ones."""
+    if ours is None or other is None or _folds_given(ours) != _folds_given(other):
         return "–"
     folds = zip(ours.rules[HEADLINE].per_fold, other.rules[HEADLINE].per_fold, strict=True)
     points = [100 * (mine - theirs) for mine, theirs in folds]
     error = stdev(points) / math.sqrt(len(points))
     return f"{round(mean(points), 1) + 0.0:+.1f} ± {error:.1f}"  # adding zero turns -0.0 into +0.0
+
+
+def _folds_given(record: Record) -> tuple[str, list[FoldKey]]:
+    """Which splits a run had, and which seeds and folds of them."""
+    return record.run.info.splits_checksum, [result.key for result in record.run.results]
 
 
 def rules_by_set(results: Results) -> str:
