@@ -12,9 +12,9 @@ from mshgnn.report.figures import PALETTE, learning_curves, tsne
 from mshgnn.training.curves import CURVE_NAMES, Curves
 
 
-def fold(epochs: int, level: float) -> Curves:
+def fold(epochs: int, level: float, validation: int = 1) -> Curves:
     rising = level * np.linspace(0.1, 1, epochs)
-    return Curves(**dict.fromkeys(CURVE_NAMES, rising), sizes=(8, 1, 1))
+    return Curves(**dict.fromkeys(CURVE_NAMES, rising), sizes=(8, validation, 1))
 
 
 def share_of(picture: np.ndarray, colour: str) -> float:
@@ -55,6 +55,14 @@ def test_a_diverged_run_is_drawn_as_far_as_it_goes(tmp_path: Path) -> None:
     loss = np.array([1.0, 2.0, np.inf, np.nan])
     run = Curves(loss, loss, loss, half, half, half, sizes=(8, 1, 1))
     assert learning_curves({"GCN": [run, run]}, tmp_path / "curves.png", title="Diverged").stat().st_size > 1000
+
+
+def test_a_run_without_validation_has_no_validation_line(tmp_path: Path) -> None:
+    with_validation, without = (
+        imread(learning_curves({"GCN": [fold(9, 0.6, size)]}, tmp_path / f"{size}.png", title="")) for size in (1, 0)
+    )
+    # The dashed training line and the key remain; the solid line was most of the colour.
+    assert 0 < share_of(without, PALETTE[0]) < 0.5 * share_of(with_validation, PALETTE[0])
 
 
 def test_runs_without_folds_are_refused(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def learning_curves(runs: Mapping[str, Sequence[Curves]], path: Path, *, title: 
     """Draw loss and metric by epoch, one colour a run: validation solid, training dashed.
 
     A line is the mean over the run's folds (a fold that stopped early keeps its last value), the band of the
-    validation line one standard deviation either side.
+    validation line one standard deviation either side. Folds without a validation part have no such line.
     """
     if not runs or not all(runs.values()):
         raise ValueError("learning curves need at least one run, and every run at least one fold")
@@ -43,7 +43,8 @@ def learning_curves(runs: Mapping[str, Sequence[Curves]], path: Path, *, title: 
     for axes, kind, label in zip(figure.subplots(1, 2), ("loss", "metric"), ("loss", metric), strict=True):
         for colour, folds in zip(PALETTE, runs.values(), strict=False):
             _draw_mean(axes, folds, f"train_{kind}", colour, dashed=True)
-            _draw_mean(axes, folds, f"validation_{kind}", colour, dashed=False)
+            if validated := [fold for fold in folds if fold.sizes[1]]:
+                _draw_mean(axes, validated, f"validation_{kind}", colour, dashed=False)
         _dress(axes, label)
         axes.set_xlabel("epoch", color=INK)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
