@@ -112,15 +112,27 @@ def test_paper_figures_are_those_of_its_tables() -> None:
     assert len(figures) == 12
 
 
+def with_validation(record: Record, folds: list[tuple[list[float], list[float]]]) -> Record:
+    """The record with these validation metrics and losses, fold by fold."""
+    results = []
+    for fold, (metrics, losses) in enumerate(folds):
+        values = {name: np.zeros(len(metrics)) for name in CURVE_NAMES}
+        values.update(validation_metric=np.array(metrics), validation_loss=np.array(losses))
+        results.append(FoldResult(FoldKey(0, fold), Curves(**values, sizes=(8, 1, 1)), 1.0, 1.0, 10, {}))
+    return Record(Run(record.run.info, tuple(results)), record.rules)
+
+
 def test_trials_show_the_best_validation_of_each_change() -> None:
+    early_stop = [([0.7, 0.8], [0.9, 0.3]), ([0.6], [0.4])]
     made = [
-        make_record("NCI1", "msh-stable", 0.8, "as it is"),
-        make_record("PTC", "msh-stable", 0.6, "as it is"),
-        make_record("NCI1", "msh-stable", 0.7, "mean readout"),
+        with_validation(make_record("NCI1", "msh-stable", 0.0, "as it is"), early_stop),
+        with_validation(make_record("PTC", "msh-stable", 0.0, "as it is"), [([0.6, 0.5], [0.7, 0.75])]),
+        with_validation(make_record("NCI1", "msh-stable", 0.0, "mean readout"), [([0.5], [2.0]), ([0.6], [1.0])]),
     ]
     rows = TABLES["trials-phase"](Results({}, {"phase": made}, {}, {})).splitlines()
-    assert rows[0] == "| best validation, % | NCI1 (1 fold) | PTC (1 fold) |"
-    assert rows[2:] == ["| as it is | 80.0 | 60.0 |", "| mean readout | 70.0 | – |"]
+    assert rows[0] == "| best validation, % (lowest loss) | NCI1 (2 folds) | PTC (1 fold) |"
+    # The loss is that of the mean curve: (0.3 + 0.4) / 2, not the mean of each fold's best.
+    assert rows[2:] == ["| as it is | 70.0 (0.350) | 60.0 (0.700) |", "| mean readout | 55.0 (1.500) | – |"]
 
 
 def test_capacity_shows_what_the_long_run_and_the_lookup_table_memorise() -> None:

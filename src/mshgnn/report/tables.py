@@ -9,9 +9,11 @@ from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
 
+import numpy as np
+
 from mshgnn.baselines.controls import CONTROLS
 from mshgnn.data import StructureFrequencyDataset
-from mshgnn.evaluation.rules import HEADLINE, RULES
+from mshgnn.evaluation.rules import HEADLINE, RULES, extended
 from mshgnn.lab.record import Record
 from mshgnn.lab.store import FoldKey
 from mshgnn.report.published import paper_figures
@@ -187,19 +189,22 @@ def _runs(record: Record) -> str:
 
 
 def trials(results: Results, question: str) -> str:
-    """Trials of one question: best validation metric of each change (the experiment's ``about``) and data set."""
-    found: dict[str, dict[str, float]] = {}
+    """Trials of one question by change (the experiment's ``about``) and data set: ``metric (loss)``, on validation.
+
+    The metric is the best of each fold, averaged. The loss is that of all folds together, at its best epoch.
+    """
+    found: dict[str, dict[str, str]] = {}
     for record in results.trials.get(question, []):
         experiment = record.run.info.experiment
-        best = [fold.curves.validation_metric.max() for fold in record.run.results]
+        folds = [fold.curves for fold in record.run.results]
+        best = mean(float(fold.validation_metric.max()) for fold in folds)
+        longest = max(fold.epochs for fold in folds)
+        losses = sum(extended(fold.validation_loss, longest) for fold in folds) / len(folds)
         column = f"{SETS[experiment.dataset.name]} ({_runs(record)})"
-        found.setdefault(experiment.about, {})[column] = 100 * sum(best) / len(best)
+        found.setdefault(experiment.about, {})[column] = f"{100 * best:.1f} ({np.min(losses):.3f})"
     columns = list(dict.fromkeys(column for row in found.values() for column in row))
-    rows = [
-        [change, *(f"{values[column]:.1f}" if column in values else "–" for column in columns)]
-        for change, values in found.items()
-    ]
-    return markdown(["best validation, %", *columns], rows)
+    rows = [[change, *(values.get(column, "–") for column in columns)] for change, values in found.items()]
+    return markdown(["best validation, % (lowest loss)", *columns], rows)
 
 
 def bench(results: Results) -> str:
@@ -217,9 +222,9 @@ def bench(results: Results) -> str:
     return markdown(["ratio in one run", "measured", "goal", "met"], rows)
 
 
-TRIAL_QUESTIONS = ("options", "hubs", "head", "depth", "joint", "phase")
-"""What trials were run for: single options of ``stable``, sets with hubs, layers of the head, depth on node sets, the
-joint task within its parameter budget, how receivers condition phases."""
+TRIAL_QUESTIONS = ("options", "hubs", "head", "dropout", "depth", "joint", "phase")
+"""What trials were run for: single options of ``stable``, sets with hubs, layers of the head, dropout on small sets,
+depth on node sets, the joint task within its parameter budget, how receivers condition phases."""
 
 TABLES: dict[str, Callable[[Results], str]] = {
     "graph-models": graph_models,
