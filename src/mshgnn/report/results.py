@@ -35,11 +35,12 @@ class Results:
 
 
 def cell(record: Record | None, rule: str) -> str:
-    """``mean ± std`` in percent under a rule, or a dash where there is no record."""
+    """``mean ± std`` in percent under a rule; one fold has no spread; a dash where there is no record."""
     if record is None:
         return "–"
     result = record.rules[rule]
-    return f"{100 * result.mean:.1f} ± {100 * result.std:.1f}"
+    spread = "" if len(result.per_fold) == 1 else f" ± {100 * result.std:.1f}"
+    return f"{100 * result.mean:.1f}{spread}"
 
 
 def load_results(folder: Path) -> Results:
