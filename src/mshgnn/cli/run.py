@@ -35,10 +35,12 @@ def run(
     """
     from mshgnn.lab.errors import LabError
     from mshgnn.lab.experiment import load_experiment
+    from mshgnn.lab.malloc import keep_freed_blocks
 
     if out is not None and len(experiments) > 1:
         raise LabError("--out: is the folder of one run, but several experiments are given")
     checked = [load_experiment(path, set_ or ()) for path in experiments]
+    keep_freed_blocks()
     for experiment in checked:
         _run_one(experiment, out, jobs, engine, ray_address, record_to)
 

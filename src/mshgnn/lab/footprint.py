@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import json
 import subprocess
@@ -15,13 +14,13 @@ import torch
 
 from mshgnn.lab.experiment import Experiment, check_experiment
 from mshgnn.lab.fold import build_model, load_data
+from mshgnn.lab.malloc import return_freed_blocks
 from mshgnn.lab.provenance import peak_memory_mb, reset_peak_memory
 from mshgnn.training.batches import GraphBatch, PackedGraphs, whole_graph
 from mshgnn.training.loop import predict
 from mshgnn.training.seeding import one_thread
 
 REPEATS = 15
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 
 
 class Footprint(NamedTuple):
@@ -62,7 +61,7 @@ def measure_here(experiment: Experiment) -> Footprint:
             started = time.perf_counter()
             predict(model, [batch])
             seconds.append(time.perf_counter() - started)
-        _return_large_blocks()
+        return_freed_blocks()
         predict(model, [batch])
         gc.collect()
         reset_peak_memory()
@@ -71,14 +70,6 @@ def measure_here(experiment: Experiment) -> Footprint:
         peak = peak_memory_mb() - at_rest
     parameters = sum(parameter.numel() for parameter in model.parameters())
     return Footprint(parameters, median(seconds), peak)
-
-
-def _return_large_blocks() -> None:
-    """Make malloc hand every block above 64 KB back when freed (glibc): else reused blocks hide the peak."""
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        for parameter in (M_TRIM_THRESHOLD, M_MMAP_THRESHOLD):
-            mallopt(parameter, 65536)
 
 
 def _one_batch(packed: PackedGraphs) -> GraphBatch:

@@ -14,6 +14,7 @@ from multiprocessing.process import BaseProcess
 
 from mshgnn.lab.engines import FoldFailed, OnProgress
 from mshgnn.lab.fold import FoldJob, LoadedData, load_data, run_fold
+from mshgnn.lab.malloc import keep_freed_blocks
 from mshgnn.lab.store import FoldResult
 from mshgnn.training.loop import EpochReport
 
@@ -118,6 +119,7 @@ def _work(pipe: Connection) -> None:
     When the parent is gone the pipe breaks and the worker ends, so a killed run leaves no orphans.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
+    keep_freed_blocks()
     data: LoadedData | None = None
     try:
         while True:
