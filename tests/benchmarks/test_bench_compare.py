@@ -102,7 +102,20 @@ def test_command(
     record = json.loads(out.read_text())
     assert set(record["shapes"]["molecules"]["contenders"]) == set(CONTENDERS)
     assert record["environment"]["torch"] == torch.__version__
+    assert record["environment"]["freed_memory"] == "malloc's default"
     assert "GATv2Conv" in capsys.readouterr().out
+
+
+def test_command_keeps_freed_memory_when_told(small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[bool] = []
+    monkeypatch.setattr("mshgnn.lab.malloc.keep_freed_blocks", lambda: kept.append(True))
+    out = tmp_path / "bench.json"
+    options = ["--shape", "molecules", "--rounds", "1", "--no-memory", "--keep-freed", "--out", str(out)]
+    monkeypatch.setattr(sys, "argv", ["mshgnn", "bench", *options])
+    with pytest.raises(SystemExit):
+        main()
+    assert kept
+    assert json.loads(out.read_text())["environment"]["freed_memory"] == "kept"
 
 
 def test_command_refuses_an_unknown_shape(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -147,3 +147,22 @@ def test_capacity_shows_what_the_long_run_and_the_lookup_table_memorise() -> Non
         "| MUTAG (1 fold) | 87.5 | 87.5 | 75.0 | 99.1 ± 0.3 |",
         "| PTC (1 fold) | 50.0 | 50.0 | – | 91.4 ± 1.5 |",
     ]
+
+
+def test_bench_shows_a_column_for_every_committed_run() -> None:
+    faster = {"text": "a", "measured": 0.5, "bound": 1.0, "at_least": False, "met": True}
+    larger = {"text": "b", "measured": 3.0, "bound": 5.0, "at_least": True, "met": False}
+    measured = {
+        "bench-compare": {"goals": [faster, larger], "environment": {"processor": "Intel(R) Xeon(R) Processor"}},
+        "bench-compare-kept": {
+            "goals": [faster | {"measured": 1.25, "met": False}],
+            "environment": {"processor": "AMD EPYC", "freed_memory": "kept"},
+        },
+        "bench-harness": {"goals": []},
+    }
+    assert TABLES["bench"](Results({}, {}, {}, measured)).splitlines() == [
+        "| ratio in one run | goal | Intel Xeon | AMD EPYC, freed memory kept |",
+        "| --- | --- | --- | --- |",
+        "| a | at most 1 | 0.50 | 1.25 (missed) |",
+        "| b | at least 5 | 3.00 (missed) | – |",
+    ]

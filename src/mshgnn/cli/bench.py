@@ -17,6 +17,9 @@ def compare(
     rounds: Annotated[int, typer.Option(min=1, help="Samples of every contender, taken in turn.")] = 9,
     memory: Annotated[bool, typer.Option(help="Also measure peak memory, each case in its own process.")] = True,
     threads: Annotated[int, typer.Option(min=0, help="Threads of torch; 0 keeps its own choice.")] = 0,
+    keep_freed: Annotated[
+        bool, typer.Option("--keep-freed", help="Let malloc keep freed memory, as mshgnn run does.")
+    ] = False,
     out: Annotated[Path, typer.Option(help="Where the JSON goes.")] = Path("results/bench-compare.json"),
 ) -> None:
     """Compare MSHConv with the layer as printed and with PyG's layers at the same width.
@@ -29,10 +32,14 @@ def compare(
 
     from mshgnn.benchmarks.compare import compare as measure
     from mshgnn.benchmarks.shapes import SIZES
+    from mshgnn.lab.malloc import keep_freed_blocks
 
     if threads:
         torch.set_num_threads(threads)
+    if keep_freed:
+        keep_freed_blocks()
     results = measure(shape or list(SIZES), rounds, memory, print)
+    results["environment"]["freed_memory"] = "kept" if keep_freed else "malloc's default"
     _print_comparison(results)
     _write(results, out)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
+from typing import Any
 
 import numpy as np
 
@@ -208,18 +209,32 @@ def trials(results: Results, question: str) -> str:
 
 
 def bench(results: Results) -> str:
-    """The goals of the speed comparison: what was measured against what was wanted."""
-    goals = results.measurements.get("bench-compare", {}).get("goals", [])
+    """The goals of the speed comparison, and what each committed run of it measured, one column a run."""
+    runs = [run for name, run in sorted(results.measurements.items()) if name.startswith("bench-compare")]
+    goals = {goal["text"]: goal for run in runs for goal in run["goals"]}
+    measured = [{goal["text"]: goal for goal in run["goals"]} for run in runs]
     rows = [
         [
-            goal["text"],
-            f"{goal['measured']:.2f}",
+            text,
             f"{'at least' if goal['at_least'] else 'at most'} {goal['bound']:g}",
-            "yes" if goal["met"] else "no",
+            *(_reached(run.get(text)) for run in measured),
         ]
-        for goal in goals
+        for text, goal in goals.items()
     ]
-    return markdown(["ratio in one run", "measured", "goal", "met"], rows)
+    return markdown(["ratio in one run", "goal", *(_machine(run["environment"]) for run in runs)], rows)
+
+
+def _reached(goal: dict[str, Any] | None) -> str:
+    """What was measured for a goal, and whether that misses it; a dash where a run left it out."""
+    if goal is None:
+        return "–"
+    return f"{goal['measured']:.2f}" + ("" if goal["met"] else " (missed)")
+
+
+def _machine(environment: dict[str, Any]) -> str:
+    """The processor, and what malloc did with freed memory where it was told."""
+    processor = str(environment["processor"]).replace("(R)", "").removesuffix(" Processor")
+    return processor + (", freed memory kept" if environment.get("freed_memory") == "kept" else "")
 
 
 TRIAL_QUESTIONS = ("options", "hubs", "head", "dropout", "depth", "joint", "phase")
