@@ -70,6 +70,33 @@ def test_differences_are_paired_by_fold_and_only_on_the_same_splits() -> None:
     assert "±" not in gcn
 
 
+def with_losses(record: Record, validation: list[list[float]], test: list[list[float]]) -> Record:
+    object.__setattr__(record.run.info, "splits_checksum", "same")
+    (first,) = record.run.results
+    curves = [
+        replace(first.curves, validation_loss=np.array(chosen), test_loss=np.array(shown))
+        for chosen, shown in zip(validation, test, strict=True)
+    ]
+    folds = tuple(replace(first, key=FoldKey(0, fold), curves=curve) for fold, curve in enumerate(curves))
+    return replace(record, run=replace(record.run, results=folds))
+
+
+def test_losses_are_of_the_epoch_with_the_lowest_validation_loss() -> None:
+    records = {
+        ("MUTAG", "msh-stable"): with_losses(
+            make_record("MUTAG", "msh-stable", 0.8), [[0.3, 0.2], [0.1, 0.4]], [[0.1, 0.5], [0.3, 0.1]]
+        ),
+        ("MUTAG", "gin"): with_losses(
+            make_record("MUTAG", "gin", 0.8), [[0.9, 0.8], [0.8, np.nan]], [[0.0, 0.6], [0.7, 0.0]]
+        ),
+    }
+    stable, _, _, gin, _, mlp = TABLES["graph-losses"](Results(records, {}, {}, {})).splitlines()[2:]
+    assert stable.split(" | ")[1] == "0.400"  # 0.5 and 0.3
+    error = sem([0.6 - 0.5, 0.7 - 0.3])
+    assert gin.split(" | ")[1] == f"0.650 (+0.250 ± {error:.3f})"
+    assert mlp.split(" | ")[1] == "–"
+
+
 def test_means_that_read_alike_are_bold_alike() -> None:
     near = {("NCI1", "gcn"): make_record("NCI1", "gcn", 0.8187), ("NCI1", "gin"): make_record("NCI1", "gin", 0.8186)}
     assert TABLES["graph-models"](Results(near, {}, {}, {})).count("**81.9**") == 2

@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mshgnn.baselines.controls import CONTROLS
 from mshgnn.data import StructureFrequencyDataset
@@ -113,10 +114,42 @@ def _paired_difference(ours: Record | None, other: Record | None) -> str:
     """Mean and standard error over folds; a dash unless both models were given the same ones."""
     if ours is None or other is None or _folds_given(ours) != _folds_given(other):
         return "–"
-    folds = zip(ours.rules[HEADLINE].per_fold, other.rules[HEADLINE].per_fold, strict=True)
-    points = [100 * (mine - theirs) for mine, theirs in folds]
-    error = stdev(points) / math.sqrt(len(points))
-    return f"{round(mean(points), 1) + 0.0:+.1f} ± {error:.1f}"  # adding zero turns -0.0 into +0.0
+    return _mean_difference(100 * (_accuracies_by_fold(ours) - _accuracies_by_fold(other)), digits=1)
+
+
+def _mean_difference(folds: NDArray[np.float64], digits: int) -> str:
+    """The mean with its sign, and its standard error."""
+    error = folds.std(ddof=1) / math.sqrt(len(folds))
+    return f"{round(folds.mean(), digits) + 0.0:+.{digits}f} ± {error:.{digits}f}"  # adding zero turns -0.0 into +0.0
+
+
+def _accuracies_by_fold(record: Record) -> NDArray[np.float64]:
+    return np.array(record.rules[HEADLINE].per_fold)
+
+
+def graph_losses(results: Results) -> str:
+    """Test loss at the epoch of each fold's lowest validation loss; in brackets how much more than `stable`'s."""
+    rows = []
+    for model in ("msh-stable", "gcn", "gat", "gin", "film", "mlp"):
+        pairs = [(results.records.get((name, "msh-stable")), results.records.get((name, model))) for name in GRAPH_SETS]
+        rows.append([MODELS[model], *(_test_loss(*pair) for pair in pairs)])
+    return markdown(["test loss", *GRAPH_SETS.values()], rows)
+
+
+def _test_loss(ours: Record | None, other: Record | None) -> str:
+    """The other's mean, and the paired difference with its standard error unless the other is ours."""
+    if other is None:
+        return "–"
+    theirs = _losses_by_fold(other)
+    if ours is None or ours is other or _folds_given(ours) != _folds_given(other):
+        return f"{theirs.mean():.3f}"
+    return f"{theirs.mean():.3f} ({_mean_difference(theirs - _losses_by_fold(ours), digits=3)})"
+
+
+def _losses_by_fold(record: Record) -> NDArray[np.float64]:
+    """The test loss of every fold at the epoch whose validation loss is lowest: nothing is chosen on test."""
+    folds = [result.curves for result in record.run.results]
+    return np.array([fold.test_loss[np.nanargmin(fold.validation_loss)] for fold in folds])
 
 
 def _folds_given(record: Record) -> tuple[str, list[FoldKey]]:
@@ -244,6 +277,7 @@ depth on node sets, the joint task within its parameter budget, how receivers co
 TABLES: dict[str, Callable[[Results], str]] = {
     "graph-models": graph_models,
     "graph-differences": graph_differences,
+    "graph-losses": graph_losses,
     "graph-rules": rules_by_set,
     "node-models": node_models,
     "joint": joint,
