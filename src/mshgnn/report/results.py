@@ -43,6 +43,13 @@ def cell(record: Record | None, rule: str) -> str:
     return f"{100 * result.mean:.1f}{spread}"
 
 
+def runs(record: Record) -> str:
+    """``10 folds``, or ``5 seeds`` where there is one fold alone."""
+    results = record.run.results
+    kind = "seed" if len({result.key.fold for result in results}) < len(results) else "fold"
+    return f"{len(results)} {kind}" + ("" if len(results) == 1 else "s")
+
+
 def load_results(folder: Path) -> Results:
     """Read the records in ``folder/runs``, ``trials/*`` and ``capacity``, and ``folder/*.json`` (measurements)."""
     measurements = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}

@@ -2,71 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from statistics import mean
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from mshgnn.baselines.controls import CONTROLS
 from mshgnn.data import StructureFrequencyDataset
-from mshgnn.evaluation.rules import HEADLINE, RULES, extended
-from mshgnn.lab.record import Record
-from mshgnn.lab.store import FoldKey
+from mshgnn.evaluation.rules import RULES
+from mshgnn.report.layout import GRAPH_SETS, JOINT_SETS, MODELS, NODE_SETS, markdown
+from mshgnn.report.paired import graph_differences, graph_losses
 from mshgnn.report.published import paper_figures
-from mshgnn.report.results import Results, cell
-
-GRAPH_SETS = {
-    "MUTAG": "MUTAG",
-    "PTC": "PTC",
-    "PROTEINS": "PROTEINS",
-    "NCI1": "NCI1",
-    "IMDB-BINARY": "IMDB-B",
-    "IMDB-MULTI": "IMDB-M",
-    "REDDIT-BINARY": "REDDIT-B",
-    "COLLAB": "COLLAB",
-}
-NODE_SETS = {
-    "AmazonPhoto": "Photo",
-    "AmazonComputers": "Computers",
-    "CoauthorPhysics": "Physics",
-    "Minesweeper": "Minesweeper",
-}
-JOINT_SETS = {
-    "structure-frequency-fixed": "fixed",
-    "structure-frequency-varied": "varied",
-    "structure-frequency-wellposed": "wellposed",
-}
-SETS = GRAPH_SETS | NODE_SETS | JOINT_SETS
-MODELS = {
-    "msh-stable": "**MSH-GNN `stable`**",
-    "msh-paper": "MSH-GNN `paper`",
-    "msh-released": "MSH-GNN `released`",
-    "msh-shared": "MSHConv, shared shell",
-    "gcn": "GCN",
-    "gat": "GAT",
-    "gatv2": "GATv2",
-    "sage": "GraphSAGE",
-    "gin": "GIN",
-    "film": "FiLM",
-    "joint-gcn": "GCN",
-    "joint-gat": "GAT",
-    "mlp": "MLP on summed features",
-    "knn": "5-NN on degree and Rayleigh statistics",
-    "wl-lookup": "1-WL lookup table",
-    "majority": "majority class",
-}
-
-
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+from mshgnn.report.results import Results, cell, runs
+from mshgnn.report.trials import TRIAL_QUESTIONS, trials
 
 
 def models_by_set(results: Results, sets: dict[str, str]) -> str:
@@ -99,62 +48,6 @@ def graph_models(results: Results) -> str:
 def node_models(results: Results) -> str:
     """Node classification: all models, headline rule."""
     return models_by_set(results, NODE_SETS)
-
-
-def graph_differences(results: Results) -> str:
-    """`stable` minus each other network, fold by fold: the mean in points and its standard error."""
-    rows = []
-    for model in ("gcn", "gat", "gin", "film"):
-        pairs = [(results.records.get((name, "msh-stable")), results.records.get((name, model))) for name in GRAPH_SETS]
-        rows.append([f"`stable` - {MODELS[model]}", *(_paired_difference(*pair) for pair in pairs)])
-    return markdown(["points", *GRAPH_SETS.values()], rows)
-
-
-def _paired_difference(ours: Record | None, other: Record | None) -> str:
-    """Mean and standard error over folds; a dash unless both models were given the same ones."""
-    if ours is None or other is None or _folds_given(ours) != _folds_given(other):
-        return "–"
-    return _mean_difference(100 * (_accuracies_by_fold(ours) - _accuracies_by_fold(other)), digits=1)
-
-
-def _mean_difference(folds: NDArray[np.float64], digits: int) -> str:
-    """The mean with its sign, and its standard error."""
-    error = folds.std(ddof=1) / math.sqrt(len(folds))
-    return f"{round(folds.mean(), digits) + 0.0:+.{digits}f} ± {error:.{digits}f}"  # adding zero turns -0.0 into +0.0
-
-
-def _accuracies_by_fold(record: Record) -> NDArray[np.float64]:
-    return np.array(record.rules[HEADLINE].per_fold)
-
-
-def graph_losses(results: Results) -> str:
-    """Test loss at the epoch of each fold's lowest validation loss; in brackets how much more than `stable`'s."""
-    rows = []
-    for model in ("msh-stable", "gcn", "gat", "gin", "film", "mlp"):
-        pairs = [(results.records.get((name, "msh-stable")), results.records.get((name, model))) for name in GRAPH_SETS]
-        rows.append([MODELS[model], *(_test_loss(*pair) for pair in pairs)])
-    return markdown(["test loss", *GRAPH_SETS.values()], rows)
-
-
-def _test_loss(ours: Record | None, other: Record | None) -> str:
-    """The other's mean, and the paired difference with its standard error unless the other is ours."""
-    if other is None:
-        return "–"
-    theirs = _losses_by_fold(other)
-    if ours is None or ours is other or _folds_given(ours) != _folds_given(other):
-        return f"{theirs.mean():.3f}"
-    return f"{theirs.mean():.3f} ({_mean_difference(theirs - _losses_by_fold(ours), digits=3)})"
-
-
-def _losses_by_fold(record: Record) -> NDArray[np.float64]:
-    """The test loss of every fold at the epoch whose validation loss is lowest: nothing is chosen on test."""
-    folds = [result.curves for result in record.run.results]
-    return np.array([fold.test_loss[np.nanargmin(fold.validation_loss)] for fold in folds])
-
-
-def _folds_given(record: Record) -> tuple[str, list[FoldKey]]:
-    """Which splits a run had, and which seeds and folds of them."""
-    return record.run.info.splits_checksum, [result.key for result in record.run.results]
 
 
 def rules_by_set(results: Results) -> str:
@@ -204,7 +97,7 @@ def capacity(results: Results) -> str:
         trained = sum(fold.curves.train_metric.max() for fold in folds) / len(folds)
         rows.append(
             [
-                f"{title} ({_runs(record)})",
+                f"{title} ({runs(record)})",
                 f"{100 * trained:.1f}",
                 cell(record, "whole_set_best"),
                 cell(results.capacity.get((dataset, "wl-lookup")), "whole_set_best"),
@@ -215,46 +108,20 @@ def capacity(results: Results) -> str:
     return markdown(header, rows)
 
 
-def _runs(record: Record) -> str:
-    """``10 folds``, or ``5 seeds`` where there is one fold alone."""
-    results = record.run.results
-    kind = "seed" if len({result.key.fold for result in results}) < len(results) else "fold"
-    return f"{len(results)} {kind}" + ("" if len(results) == 1 else "s")
-
-
-def trials(results: Results, question: str) -> str:
-    """Trials of one question by change (the experiment's ``about``) and data set: ``metric (loss)``, on validation.
-
-    The metric is the best of each fold, averaged. The loss is that of all folds together, at its best epoch.
-    """
-    found: dict[str, dict[str, str]] = {}
-    for record in results.trials.get(question, []):
-        experiment = record.run.info.experiment
-        folds = [fold.curves for fold in record.run.results]
-        best = mean(float(fold.validation_metric.max()) for fold in folds)
-        longest = max(fold.epochs for fold in folds)
-        losses = sum(extended(fold.validation_loss, longest) for fold in folds) / len(folds)
-        column = f"{SETS[experiment.dataset.name]} ({_runs(record)})"
-        found.setdefault(experiment.about, {})[column] = f"{100 * best:.1f} ({np.min(losses):.3f})"
-    columns = list(dict.fromkeys(column for row in found.values() for column in row))
-    rows = [[change, *(values.get(column, "–") for column in columns)] for change, values in found.items()]
-    return markdown(["best validation, % (lowest loss)", *columns], rows)
-
-
 def bench(results: Results) -> str:
     """The goals of the speed comparison, and what each committed run of it measured, one column a run."""
-    runs = [run for name, run in sorted(results.measurements.items()) if name.startswith("bench-compare")]
-    goals = {goal["text"]: goal for run in runs for goal in run["goals"]}
-    measured = [{goal["text"]: goal for goal in run["goals"]} for run in runs]
+    measured = [run for name, run in sorted(results.measurements.items()) if name.startswith("bench-compare")]
+    by_text = [{goal["text"]: goal for goal in run["goals"]} for run in measured]
+    goals = {text: goal for run in by_text for text, goal in run.items()}
     rows = [
         [
             text,
             f"{'at least' if goal['at_least'] else 'at most'} {goal['bound']:g}",
-            *(_reached(run.get(text)) for run in measured),
+            *(_reached(run.get(text)) for run in by_text),
         ]
         for text, goal in goals.items()
     ]
-    return markdown(["ratio in one run", "goal", *(_machine(run["environment"]) for run in runs)], rows)
+    return markdown(["ratio in one run", "goal", *(_machine(run["environment"]) for run in measured)], rows)
 
 
 def _reached(goal: dict[str, Any] | None) -> str:
@@ -269,10 +136,6 @@ def _machine(environment: dict[str, Any]) -> str:
     processor = str(environment["processor"]).replace("(R)", "").removesuffix(" Processor")
     return processor + (", freed memory kept" if environment.get("freed_memory") == "kept" else "")
 
-
-TRIAL_QUESTIONS = ("options", "hubs", "head", "dropout", "depth", "joint", "phase")
-"""What trials were run for: single options of ``stable``, sets with hubs, layers of the head, dropout on small sets,
-depth on node sets, the joint task within its parameter budget, how receivers condition phases."""
 
 TABLES: dict[str, Callable[[Results], str]] = {
     "graph-models": graph_models,

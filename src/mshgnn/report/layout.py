@@ -1,0 +1,52 @@
+"""How pages show things: the titles of data sets and models, and a Markdown table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+GRAPH_SETS = {
+    "MUTAG": "MUTAG",
+    "PTC": "PTC",
+    "PROTEINS": "PROTEINS",
+    "NCI1": "NCI1",
+    "IMDB-BINARY": "IMDB-B",
+    "IMDB-MULTI": "IMDB-M",
+    "REDDIT-BINARY": "REDDIT-B",
+    "COLLAB": "COLLAB",
+}
+NODE_SETS = {
+    "AmazonPhoto": "Photo",
+    "AmazonComputers": "Computers",
+    "CoauthorPhysics": "Physics",
+    "Minesweeper": "Minesweeper",
+}
+JOINT_SETS = {
+    "structure-frequency-fixed": "fixed",
+    "structure-frequency-varied": "varied",
+    "structure-frequency-wellposed": "wellposed",
+}
+SETS = GRAPH_SETS | NODE_SETS | JOINT_SETS
+MODELS = {
+    "msh-stable": "**MSH-GNN `stable`**",
+    "msh-paper": "MSH-GNN `paper`",
+    "msh-released": "MSH-GNN `released`",
+    "msh-shared": "MSHConv, shared shell",
+    "gcn": "GCN",
+    "gat": "GAT",
+    "gatv2": "GATv2",
+    "sage": "GraphSAGE",
+    "gin": "GIN",
+    "film": "FiLM",
+    "joint-gcn": "GCN",
+    "joint-gat": "GAT",
+    "mlp": "MLP on summed features",
+    "knn": "5-NN on degree and Rayleigh statistics",
+    "wl-lookup": "1-WL lookup table",
+    "majority": "majority class",
+}
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
