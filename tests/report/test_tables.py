@@ -53,6 +53,14 @@ def test_the_rules_table_shows_the_papers_figure_and_the_ceiling() -> None:
     assert len(table.splitlines()) == 2 + len(GRAPH_SETS)
 
 
+def test_the_joint_task_is_shown_under_every_rule_without_its_control() -> None:
+    dataset = "structure-frequency-varied"
+    records = {(dataset, model): make_record(dataset, model, 0.25) for model in ("joint-gcn", "knn")}
+    rows = TABLES["joint-rules"](Results(records, {}, {}, {})).splitlines()
+    # Every part has 0.5 after the first epoch and 0.25 after the last.
+    assert rows[2:] == ["| GCN, varied | 50.0 | 25.0 | 50.0 | 50.0 | 50.0 |"]
+
+
 @pytest.mark.parametrize("old", ["old\n", ""])
 def test_only_marked_blocks_change(old: str) -> None:
     text = f"before\n<!-- table: graph-models -->\n{old}<!-- end -->\nafter"

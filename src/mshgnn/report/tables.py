@@ -85,6 +85,18 @@ def joint(results: Results) -> str:
     return markdown(["test accuracy, %", "parameters", *JOINT_SETS.values(), "inference, ms", "peak memory, MB"], rows)
 
 
+def joint_rules(results: Results) -> str:
+    """The joint structure-frequency task under all five rules, one row a network and variant."""
+    networks = [model for model in MODELS if model not in CONTROLS]
+    rows = [
+        [f"{MODELS[model]}, {title}", *(results.cell(dataset, model, rule) for rule in RULES)]
+        for model in networks
+        for dataset, title in JOINT_SETS.items()
+        if (dataset, model) in results.records
+    ]
+    return markdown(["accuracy, %", *(f"`{rule}`" for rule in RULES)], rows)
+
+
 def capacity(results: Results) -> str:
     """What a long run without regularisation memorises, under the rule behind the paper's numbers."""
     paper = paper_figures()
@@ -144,6 +156,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "graph-rules": rules_by_set,
     "node-models": node_models,
     "joint": joint,
+    "joint-rules": joint_rules,
     "capacity": capacity,
     **{f"trials-{question}": partial(trials, question=question) for question in TRIAL_QUESTIONS},
     "bench": bench,
