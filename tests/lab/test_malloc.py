@@ -39,3 +39,17 @@ def test_freed_blocks_are_returned_though_small() -> None:
     held, left = held_and_left("return_freed_blocks", 20)
     assert held == pytest.approx(20, rel=0.1)
     assert left < 0.1 * held
+
+
+def test_what_was_freed_before_is_returned_too() -> None:
+    script = """
+import psutil
+from mshgnn.lab import malloc
+blocks, last = [bytearray(8 << 10) for _ in range(4000)], bytearray(8 << 10)  # the last one keeps malloc from shrinking
+del blocks
+before = psutil.Process().memory_info().rss
+malloc.return_freed_blocks()
+print((before - psutil.Process().memory_info().rss) / 2**20)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert float(done.stdout) > 0.8 * 4000 * 8 / 1024

@@ -19,8 +19,11 @@ def keep_freed_blocks() -> None:
 
 
 def return_freed_blocks() -> None:
-    """Hand every large block back when freed, so that reused blocks do not hide a peak of memory."""
+    """Hand back all that is free now, and every large block when freed: reused blocks would hide a peak of memory."""
     _set({M_TRIM_THRESHOLD: LARGE_BLOCK, M_MMAP_THRESHOLD: LARGE_BLOCK})
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def _set(options: dict[int, int]) -> None:
