@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from mshgnn.ops import ReceiverCSR, harmonic_aggregate, last_backend, receiver_csr
+from mshgnn.ops import ReceiverCSR, cpu, harmonic_aggregate, last_backend, receiver_csr
 from mshgnn.ops.fused import harmonic_aggregate_fused
 from mshgnn.ops.reference import harmonic_aggregate_reference
 
@@ -127,8 +127,11 @@ def test_frequency_sets(frequencies: tuple[float, ...], gate: str | None) -> Non
     assert_as_good_as_reference(case)
 
 
+@pytest.mark.parametrize("register", [8, 16])
 @pytest.mark.parametrize("degree", [0, 1, 2, 3, 4, 5, 7, 8, 9, 63, 1000, 10_000])
-def test_degrees(degree: int) -> None:
+def test_degrees(degree: int, register: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # both ways to group the sums, whatever this processor has
+    monkeypatch.setattr(cpu, "register_width", lambda: register)
     # one hub, a node without edges, and a few ordinary ones
     hub = torch.stack([torch.arange(degree) % 40, torch.zeros(degree, dtype=torch.long)])
     edges = torch.cat([hub, random_edges(40, 38, 60) + torch.tensor([[0], [1]])], 1)

@@ -32,8 +32,16 @@ class _Announcement:
 
 
 @cache
-def kernels(lanes: int) -> tuple[Callable[..., int], Callable[..., int]]:
-    """The compiled forward and backward kernels for registers of ``lanes`` numbers."""
+def register_width() -> int:
+    """How many float32 numbers one register of this processor holds."""
+    from llvmlite.binding import get_host_cpu_features  # type: ignore[import-untyped]
+
+    return 16 if get_host_cpu_features().get("avx512f") else 8
+
+
+@cache
+def kernels(lanes: int, register: int) -> tuple[Callable[..., int], Callable[..., int]]:
+    """The compiled kernels, forward and backward; see :func:`mshgnn.ops.kernels.build_kernels`."""
     from mshgnn.ops import edges, trigonometry, vectors
     from mshgnn.ops import kernels as module
     from mshgnn.ops import lanes as registers
@@ -42,5 +50,5 @@ def kernels(lanes: int) -> tuple[Callable[..., int], Callable[..., int]]:
         parts = (module, edges, registers, trigonometry, vectors)
         sources = b"".join(Path(str(part.__file__)).read_bytes() for part in parts)
         digest = int(hashlib.sha256(sources).hexdigest()[:12], 16)
-        forward, backward = module.build_kernels(lanes, digest)
+        forward, backward = module.build_kernels(lanes, register, digest)
     return forward, backward

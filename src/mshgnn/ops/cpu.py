@@ -19,14 +19,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from mshgnn.ops.compiled import kernels
+from mshgnn.ops.compiled import kernels, register_width
 from mshgnn.ops.plan import Chunk, Plan, plan_for
 from mshgnn.ops.threads import run_chunks
 
 Floats = npt.NDArray[np.float32]
 WORKSPACE_FLOATS = 2**22  # a workspace of more than 16 MB is not kept
 SENDER_BLOCK = 2**13  # rows of sender gradients that one thread adds up at a time
-WIDE = 16  # the sender width is padded to a multiple of this
+WIDE = 16  # the sender width is padded to a multiple of this, the largest register
 KEPT_FLOATS = 2**22  # F_v and phases of at most 16 MB each are kept for the backward pass
 
 
@@ -184,7 +184,7 @@ def forward(
     S = torch.empty(num_receivers, width)
     G = torch.empty(num_receivers if gating else 0, width)
     outputs = S.numpy().reshape(-1), G.numpy().reshape(-1)
-    kernel = kernels(layer.lanes)[0]
+    kernel = kernels(layer.lanes, register_width())[0]
     kept = None
     if keep and max(num_receivers * projection, num_phases) <= KEPT_FLOATS:
         kept = Kept(layer, torch.empty(num_receivers, projection), np.empty(num_phases, np.float32))
@@ -242,7 +242,7 @@ def backward(
     bias_sums = np.zeros((len(chunks), F * D))
     frequency_sums = np.zeros((len(chunks), num_bands * F if needs_frequencies else 0))
     gate_sums = np.zeros((len(chunks), 2 * num_bands * F))
-    kernel = kernels(layer.lanes)[1]
+    kernel = kernels(layer.lanes, register_width())[1]
 
     def work(index: int) -> None:
         chunk = chunks[index]

@@ -13,7 +13,7 @@ from mshgnn.ops.lanes import fma, load, peek, poke, prefetch, splat, store
 from mshgnn.ops.vectors import clear, copy_blocks, jit
 
 GROUP = 4  # edges of one receiver that share a load of its projection
-WIDE = 16  # lanes along the sender width
+CACHE_LINE = 16  # numbers
 AHEAD = 2 * GROUP  # edges between the request for a sender's row and its use
 
 
@@ -29,30 +29,33 @@ def prefetch_rows(x, senders, begin, origin, D):
     if begin + GROUP <= senders.size:
         for e in range(begin, begin + GROUP):
             row = (np.int64(peek(senders, e)) - origin) * D
-            for j in range(0, D, WIDE):  # a line of cache each
+            for j in range(0, D, CACHE_LINE):
                 prefetch(x, row + j)
 
 
 @jit
-def phases_of_four(by_feature, place, F, x, u0, u1, u2, u3, D, start, p, target, zero):
-    """``p[e] = start + sum_j by_feature[j] x[u_e, j]`` of four edges, for the projections of one register.
+def phases_of_four(by_feature, place, F, x, u0, u1, u2, u3, D, start, p, target, zero, wider):
+    """``p[e] = start + sum_j by_feature[j] x[u_e, j]`` of four edges, for as many projections as ``zero`` has lanes.
 
-    Even and odd features have their own sums: eight chains keep both multipliers busy.
+    Eight registers of sums keep both multipliers busy, and more do not fit beside the rest: four vectors ``wider`` than
+    a register are as many, else even and odd features have their own.
     """
     a0 = a1 = a2 = a3 = start
     b0 = b1 = b2 = b3 = zero
-    for j in range(0, D, 2):
-        even = load(by_feature, place, zero)
-        odd = load(by_feature, place + F, zero)
-        a0 = fma(even, splat(x, u0 + j, zero), a0)
-        a1 = fma(even, splat(x, u1 + j, zero), a1)
-        a2 = fma(even, splat(x, u2 + j, zero), a2)
-        a3 = fma(even, splat(x, u3 + j, zero), a3)
-        b0 = fma(odd, splat(x, u0 + j + 1, zero), b0)
-        b1 = fma(odd, splat(x, u1 + j + 1, zero), b1)
-        b2 = fma(odd, splat(x, u2 + j + 1, zero), b2)
-        b3 = fma(odd, splat(x, u3 + j + 1, zero), b3)
-        place += 2 * F
+    if wider:
+        for j in range(D):
+            column = load(by_feature, place, zero)
+            a0, a1 = fma(column, splat(x, u0 + j, zero), a0), fma(column, splat(x, u1 + j, zero), a1)
+            a2, a3 = fma(column, splat(x, u2 + j, zero), a2), fma(column, splat(x, u3 + j, zero), a3)
+            place += F
+    else:
+        for j in range(0, D, 2):
+            even, odd = load(by_feature, place, zero), load(by_feature, place + F, zero)
+            a0, a1 = fma(even, splat(x, u0 + j, zero), a0), fma(even, splat(x, u1 + j, zero), a1)
+            a2, a3 = fma(even, splat(x, u2 + j, zero), a2), fma(even, splat(x, u3 + j, zero), a3)
+            b0, b1 = fma(odd, splat(x, u0 + j + 1, zero), b0), fma(odd, splat(x, u1 + j + 1, zero), b1)
+            b2, b3 = fma(odd, splat(x, u2 + j + 1, zero), b2), fma(odd, splat(x, u3 + j + 1, zero), b3)
+            place += 2 * F
     store(p, target, a0 + b0)
     store(p, target + F, a1 + b1)
     store(p, target + 2 * F, a2 + b2)
@@ -60,26 +63,31 @@ def phases_of_four(by_feature, place, F, x, u0, u1, u2, u3, D, start, p, target,
 
 
 @jit
-def phases_of_two(by_feature, place, F, x, u0, u1, D, start, p, target, zero):
-    """The same of two edges, every fourth feature in the same sum."""
+def phases_of_two(by_feature, place, F, x, u0, u1, D, start, p, target, zero, wider):
+    """The same of two edges, every second or every fourth feature in the same sum."""
     a0 = a1 = start
     b0 = b1 = c0 = c1 = d0 = d1 = zero
-    for j in range(0, D, 4):
-        first = load(by_feature, place, zero)
-        second = load(by_feature, place + F, zero)
-        third = load(by_feature, place + 2 * F, zero)
-        fourth = load(by_feature, place + 3 * F, zero)
-        a0, a1 = fma(first, splat(x, u0 + j, zero), a0), fma(first, splat(x, u1 + j, zero), a1)
-        b0, b1 = fma(second, splat(x, u0 + j + 1, zero), b0), fma(second, splat(x, u1 + j + 1, zero), b1)
-        c0, c1 = fma(third, splat(x, u0 + j + 2, zero), c0), fma(third, splat(x, u1 + j + 2, zero), c1)
-        d0, d1 = fma(fourth, splat(x, u0 + j + 3, zero), d0), fma(fourth, splat(x, u1 + j + 3, zero), d1)
-        place += 4 * F
+    if wider:
+        for j in range(0, D, 2):
+            even, odd = load(by_feature, place, zero), load(by_feature, place + F, zero)
+            a0, a1 = fma(even, splat(x, u0 + j, zero), a0), fma(even, splat(x, u1 + j, zero), a1)
+            b0, b1 = fma(odd, splat(x, u0 + j + 1, zero), b0), fma(odd, splat(x, u1 + j + 1, zero), b1)
+            place += 2 * F
+    else:
+        for j in range(0, D, 4):
+            first, second = load(by_feature, place, zero), load(by_feature, place + F, zero)
+            third, fourth = load(by_feature, place + 2 * F, zero), load(by_feature, place + 3 * F, zero)
+            a0, a1 = fma(first, splat(x, u0 + j, zero), a0), fma(first, splat(x, u1 + j, zero), a1)
+            b0, b1 = fma(second, splat(x, u0 + j + 1, zero), b0), fma(second, splat(x, u1 + j + 1, zero), b1)
+            c0, c1 = fma(third, splat(x, u0 + j + 2, zero), c0), fma(third, splat(x, u1 + j + 2, zero), c1)
+            d0, d1 = fma(fourth, splat(x, u0 + j + 3, zero), d0), fma(fourth, splat(x, u1 + j + 3, zero), d1)
+            place += 4 * F
     store(p, target, (a0 + b0) + (c0 + d0))
     store(p, target + F, (a1 + b1) + (c1 + d1))
 
 
 @jit
-def phases(by_feature, row, senders, x, D, F, first, last, start, p, base, tail, zero, lanes):
+def phases(by_feature, row, senders, x, D, F, first, last, start, p, base, tail, zero, lanes, wider):
     """Phases of the edges ``first <= e < last`` of one receiver, to the rows of ``p`` from ``base`` on."""
     full = last - (last - first) % GROUP
     for block in range(0, F, lanes):
@@ -91,14 +99,14 @@ def phases(by_feature, row, senders, x, D, F, first, last, start, p, base, tail,
             if block == 0:
                 prefetch_rows(x, senders, e + AHEAD, 0, D)
             target = base + (e - first) * F + block
-            phases_of_four(by_feature, place, F, x, u0, u1, u2, u3, D, begin, p, target, zero)
+            phases_of_four(by_feature, place, F, x, u0, u1, u2, u3, D, begin, p, target, zero, wider)
         if full < last:
             u0, u1 = sender_row(senders, full, last, D), sender_row(senders, full + 1, last, D)
             if last - full <= 2:
-                phases_of_two(by_feature, place, F, x, u0, u1, D, begin, tail, block, zero)
+                phases_of_two(by_feature, place, F, x, u0, u1, D, begin, tail, block, zero, wider)
             else:
                 u2 = sender_row(senders, full + 2, last, D)
-                phases_of_four(by_feature, place, F, x, u0, u1, u2, u2, D, begin, tail, block, zero)
+                phases_of_four(by_feature, place, F, x, u0, u1, u2, u2, D, begin, tail, block, zero, wider)
     for e in range(last - full):
         for f in range(0, F, lanes):
             store(p, base + (full - first + e) * F + f, load(tail, e * F + f, zero))
@@ -106,12 +114,12 @@ def phases(by_feature, row, senders, x, D, F, first, last, start, p, base, tail,
 
 @jit
 def receiver_phases(
-    v, row, first, last, tile, x, senders, phase, edge_phase, width, D, F, start, p, base, tail, zero, lanes
+    v, row, first, last, tile, x, senders, phase, edge_phase, width, D, F, start, p, base, tail, zero, lanes, wider
 ):  # fmt: skip
     """Phases of all edges of receiver ``v``, whose projection lies at ``row`` of the tile."""
     if phase.size:
         copy_blocks(phase, v * width, width, start, 0, F, 1, width)
-    phases(tile, row, senders, x, D, F, first, last, start, p, base, tail, zero, lanes)
+    phases(tile, row, senders, x, D, F, first, last, start, p, base, tail, zero, lanes, wider)
     if edge_phase.size:
         for e in range(first, last):
             for f in range(width):

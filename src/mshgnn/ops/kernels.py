@@ -1,7 +1,7 @@
 """The numba kernels: one tile of receivers at a time, forward and backward.
 
-Every array is float32 and C-contiguous. The number of projections is padded to ``F``, a multiple of the lanes of a
-register, and the sender width to ``D``, a multiple of ``WIDE``, so that no loop has a tail. A receiver's projection has
+Every array is float32 and C-contiguous. The number of projections is padded to ``F``, a multiple of ``lanes``, and
+the sender width to ``D``, a multiple of the largest register, so that no loop has a tail. A receiver's projection has
 two layouts: ``by_feature[j, f]`` (as the generator makes it: one row serves all projections of feature ``j``) for the
 phases, and ``by_projection[f, j]`` (the order of ``W_f``) for the gradients.
 """
@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numba import njit
 
-from mshgnn.ops.edges import GROUP, WIDE, outer_products, receiver_phases
+from mshgnn.ops.edges import GROUP, outer_products, receiver_phases
 from mshgnn.ops.lanes import fill, fma, load, peek, splat, store, transpose, zeros
 from mshgnn.ops.trigonometry import encode
 from mshgnn.ops.vectors import add_into, add_scaled, clear, copy_blocks, dot, flush, jit, scale, sigmoid
@@ -54,10 +54,10 @@ _FORWARD = f"i8({_SHARED},f4[::1],f4[::1])"
 _BACKWARD = f"i8({_SHARED},f4[::1],f4[::1],f4[::1],i8,f4[::1],f8[::1],f4[::1],f4[::1],f8[::1],f8[::1])"
 
 
-def build_kernels(lanes: int, source: int):
-    """Forward and backward kernels for registers of ``lanes`` numbers.
+def build_kernels(lanes: int, register: int, source: int):
+    """Forward and backward kernels that take ``lanes`` projections at a time, for registers of ``register`` numbers.
 
-    Both arguments are part of the key of numba's disk cache; ``source`` is a digest of this file and of what it is
+    All arguments are part of the key of numba's disk cache; ``source`` is a digest of this file and of what it is
     built from, so that a change never meets stale machine code.
     """
 
@@ -71,7 +71,7 @@ def build_kernels(lanes: int, source: int):
         ``tile`` holds ``W_f h_v`` by feature, from receiver ``origin`` on; on return ``W_f h_v + b_f``. ``p`` has room
         for the phases of one receiver, or with ``kept`` for those of all edges, which stay there for ``backward``.
         """
-        zero, wide = zeros(lanes), zeros(WIDE)
+        zero, wide = zeros(lanes), zeros(register)
         bands = 2 * frequencies.size
         size = bands * F
         start = np.zeros(F, np.float32)
@@ -88,10 +88,10 @@ def build_kernels(lanes: int, source: int):
             if first < last:
                 row = (v - origin) * D * F
                 base = first * F if kept else 0
-                add_into(tile, row, bias, 0, D * F, wide, WIDE)
+                add_into(tile, row, bias, 0, D * F, wide, register)
                 receiver_phases(
                     v, row, first, last, tile, x, senders, phase, edge_phase, width, D, F, start, p, base, tail, zero,
-                    lanes,
+                    lanes, lanes > register,
                 )  # fmt: skip
                 top = _f(-np.inf)
                 weight_sum = _f(0)
@@ -130,7 +130,7 @@ def build_kernels(lanes: int, source: int):
         ``grad_x`` starts at sender ``first_sender``. ``grad_bias``, ``grad_frequencies`` and ``grad_gate`` are sums
         over the receivers of a chunk, kept in float64.
         """
-        zero, wide = zeros(lanes), zeros(WIDE)
+        zero, wide = zeros(lanes), zeros(register)
         K = frequencies.size
         bands = 2 * K
         size = bands * F
@@ -156,17 +156,17 @@ def build_kernels(lanes: int, source: int):
             first, last = peek(rowptr, v), peek(rowptr, v + 1)
             row, target = (v - origin) * D * F, (v - lo) * D * F
             if first == last:
-                clear(grad_tile, target, D * F, wide, WIDE)
+                clear(grad_tile, target, D * F, wide, register)
                 if grad_phase.size:
                     clear(d_phase, 0, F, zero, lanes)
                     copy_blocks(d_phase, 0, F, grad_phase, v * width, width, 1, width)
                 continue
             base = first * F if kept else 0
             if not kept:
-                add_into(tile, row, bias, 0, D * F, wide, WIDE)
+                add_into(tile, row, bias, 0, D * F, wide, register)
                 receiver_phases(
                     v, row, first, last, tile, x, senders, phase, edge_phase, width, D, F, start, p, base, tail, zero,
-                    lanes,
+                    lanes, lanes > register,
                 )  # fmt: skip
             for block in range(0, F, lanes):
                 for j in range(0, D, lanes):
@@ -221,7 +221,7 @@ def build_kernels(lanes: int, source: int):
                 copy_blocks(d_phase, 0, F, grad_phase, v * width, width, 1, width)
             outer_products(
                 p, base, tail, by_projection, x, senders, first, last, width, D, F, grad_tile, target, tile_bias,
-                grad_x, first_sender, wide, WIDE,
+                grad_x, first_sender, wide, register,
             )  # fmt: skip
         flush(grad_bias, tile_bias, D * F)
         return source  # part of the cache key
