@@ -140,8 +140,8 @@ def test_degrees(degree: int, register: int, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_several_tiles_and_chunks() -> None:
-    # 3,000 receivers of 64 x 16 projections are beyond one tile, one chunk and the size that is kept for backward
-    case = make_case(random_edges(5000, 5000, 9000), 5000, 5000, width=64, projections=16, gate="sigmoid")
+    # 9,000 receivers of 64 x 16 projections are beyond one tile, one chunk and the size that is kept for backward
+    case = make_case(random_edges(9000, 9000, 16000), 9000, 9000, width=64, projections=16, gate="sigmoid")
     assert_as_good_as_reference(case)
 
 

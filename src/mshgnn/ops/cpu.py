@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float32]
 WORKSPACE_FLOATS = 2**22  # a workspace of more than 16 MB is not kept
 SENDER_BLOCK = 2**13  # rows of sender gradients that one thread adds up at a time
 WIDE = 16  # the sender width is padded to a multiple of this, the largest register
-KEPT_FLOATS = 2**22  # F_v and phases of at most 16 MB each are kept for the backward pass
+KEPT_FLOATS = 2**23  # F_v and phases of at most 32 MB each are kept for the backward pass
 
 
 class Layer(NamedTuple):
