@@ -7,7 +7,13 @@ from typing import Annotated
 
 import typer
 
-PAGES = (Path("README.md"), Path("docs/reproduction.md"), Path("docs/stability.md"), Path("docs/speed.md"))
+PAGES = (
+    Path("README.md"),
+    Path("docs/reproduction.md"),
+    Path("docs/results.md"),
+    Path("docs/stability.md"),
+    Path("docs/speed.md"),
+)
 
 
 def tables(
