@@ -42,10 +42,12 @@ def test_experiment_is_valid(path: Path) -> None:
 
 def test_joint_models_have_the_size_of_the_paper() -> None:
     sizes = {}
-    for model in ("gcn", "gat", "msh-stable"):
+    for model in ("gcn", "gat", "msh-stable", "gcn-shell", "gat-shell", "gin-shell"):
         choice = load_experiment(FOLDER / "joint" / f"joint-fixed-{model}.yaml").model
         network = build(choice.name, 1, 30, task="graph", options=choice.options)
         sizes[model] = sum(parameter.numel() for parameter in network.parameters())
     assert sizes["gcn"] == 6238
     assert sizes["gat"] == 6494
     assert sizes["msh-stable"] <= 7300
+    for model in ("gcn-shell", "gat-shell", "gin-shell"):
+        assert sizes["gcn"] < sizes[model] <= 7300
