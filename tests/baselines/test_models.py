@@ -171,6 +171,14 @@ def test_sparse_bag_of_words_gives_the_same_logits_and_gradients(name: str) -> N
 
 
 @every_model
+def test_sparse_features_of_graphs_give_the_same_logits(name: str) -> None:
+    x = (torch.rand(12, FEATURES, generator=torch.Generator().manual_seed(0)) > 0.5).float()
+    model, batch = make(name, "graph").eval(), torch.arange(12) // 6
+    edge_index = torch.cat([ring(6), ring(6) + 6], dim=1)
+    torch.testing.assert_close(model(x.to_sparse_csr(), edge_index, batch), model(x, edge_index, batch))
+
+
+@every_model
 def test_sparse_features_can_be_trained_on(name: str) -> None:
     x = (torch.rand(12, FEATURES, generator=torch.Generator().manual_seed(0)) > 0.5).float().to_sparse_csr()
     model = make(name, "node").train()

@@ -50,6 +50,17 @@ def test_edge_features_go_both_ways(tmp_path: Path) -> None:
     assert found == {(0, 2): 5, (2, 0): 5, (1, 0): 7, (0, 1): 7}
 
 
+@pytest.mark.parametrize("columns", [2, 6])
+def test_edge_features_of_another_width_are_refused_with_their_line(columns: int, tmp_path: Path) -> None:
+    bare = '{"edges": [], "num_nodes": 1, "edge_features": [], "target": 0}'
+    lines = [
+        f'{{"edges": [[0, 1]], "num_nodes": 2, "edge_features": [{[1] * width}], "target": 1}}'
+        for width in (3, columns)
+    ]
+    with pytest.raises(DataError, match=f"line 3: edge_features have {columns} columns, before 3"):
+        load_own(write(tmp_path, bare, *lines))
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

@@ -223,6 +223,31 @@ def test_a_damaged_prepared_copy_is_made_again(small_mirror: Path, tmp_path: Pat
     assert load("SMALL", root=tmp_path / "root").checksum == before
 
 
+def test_a_wrong_mirror_leaves_the_prepared_copy_alone(
+    small_mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_tu_zip(small_mirror / "Synthie.zip", SMALL, "Synthie")
+    before = load("Synthie", root=tmp_path / "root").checksum
+    monkeypatch.setenv("MSHGNN_MIRROR", str(tmp_path / "nowhere"))
+    with pytest.raises(DataError, match="nowhere is not a folder"):
+        load("Synthie", root=tmp_path / "root")
+    monkeypatch.setenv("MSHGNN_MIRROR", str(small_mirror))
+    (small_mirror / "Synthie.zip").unlink()
+    assert load("Synthie", root=tmp_path / "root").checksum == before
+
+
+def test_attributes_without_labels_leave_degrees_as_features(small_mirror: Path, tmp_path: Path) -> None:
+    tables = {table: content for table, content in SMALL.items() if table != "node_labels"}
+    tables |= {"node_attributes": "0.5\n" * 9, "edge_attributes": "1.5, 2\n" * 14}
+    write_tu_zip(small_mirror / "SMALL.zip", tables)
+    default = load("SMALL", root=tmp_path / "root")
+    path = default.graphs[2]
+    assert path.x.argmax(dim=1).tolist() == [1, 1, 0]
+    assert (default.edge_dim, "edge_attr" in path) == (0, False)
+    attributes = load("SMALL", features="attributes", root=tmp_path / "root")
+    assert (attributes.num_features, attributes.edge_dim) == (1, 2)
+
+
 def _load_small(root: str) -> str:
     return load("SMALL", root=Path(root)).checksum
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -29,12 +30,12 @@ from mshgnn.data.splits import check_splits, fold_assignment
 FAIR = ("PROTEINS", "NCI1", "IMDB-BINARY", "IMDB-MULTI", "REDDIT-BINARY")
 
 
-def labelled(name: str, labels: list[int]) -> GraphDataset:
+def labelled(name: str, labels: list[int], *, catalogued: bool = False) -> GraphDataset:
     graphs = [
         Data(x=torch.ones(1, 1), edge_index=torch.empty(2, 0, dtype=torch.long), y=torch.tensor([label]))
         for label in labels
     ]
-    return from_graphs(graphs, name=name)
+    return replace(from_graphs(graphs, name=name), catalogued=catalogued)
 
 
 def assert_divides(splits: Splits, count: int) -> None:
@@ -165,11 +166,22 @@ def test_no_folds_at_all() -> None:
 
 def test_package_splits_of_another_size_are_refused() -> None:
     with pytest.raises(DataError, match="MUTAG: own splits"):
-        load_splits(labelled("MUTAG", [0, 1] * 10), "own")
+        load_splits(labelled("MUTAG", [0, 1] * 10, catalogued=True), "own")
+
+
+def test_own_graphs_in_a_file_named_like_a_known_set_get_their_own_splits() -> None:
+    labels = [0, 1] * 10
+    assert load_splits(labelled("MUTAG", labels)).checksum == load_splits(labelled("mine", labels)).checksum
+
+
+def test_own_nodes_that_carry_original_numbers() -> None:
+    edges = torch.empty(2, 0, dtype=torch.long)
+    graph = Data(x=torch.ones(30, 1), edge_index=edges, y=torch.arange(30) % 2, n_id=torch.arange(5, 35))
+    assert_divides(load_splits(from_graphs([graph], task="node")), 30)
 
 
 def test_unknown_and_missing_sources(monkeypatch: pytest.MonkeyPatch) -> None:
-    dataset = labelled("NCI1", [0, 1] * 10)
+    dataset = labelled("NCI1", [0, 1] * 10, catalogued=True)
     with pytest.raises(DataError, match="'random'"):
         load_splits(dataset, "random")
     monkeypatch.delenv("MSHGNN_MIRROR", raising=False)
@@ -187,7 +199,7 @@ def test_a_damaged_split_file_is_refused(content: str, tmp_path: Path, monkeypat
     (folder / "NCI1.json").write_bytes(content.encode("utf-8", "surrogateescape"))
     monkeypatch.setenv("MSHGNN_MIRROR", str(tmp_path / "mirror"))
     with pytest.raises(DataError, match="NCI1"):
-        load_splits(labelled("NCI1", [0, 1] * 10))
+        load_splits(labelled("NCI1", [0, 1] * 10, catalogued=True))
 
 
 def test_a_split_file_of_another_data_set_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,4 +209,4 @@ def test_a_split_file_of_another_data_set_is_refused(tmp_path: Path, monkeypatch
     monkeypatch.setenv("MSHGNN_MIRROR", str(tmp_path / "mirror"))
     graph = Data(x=torch.ones(5, 1), edge_index=torch.empty(2, 0, dtype=torch.long), y=torch.tensor([0, 1, 0, 1, 0]))
     with pytest.raises(DataError, match="4 is in no part"):
-        load_splits(from_graphs([graph], name="AmazonPhoto", task="node"))
+        load_splits(replace(from_graphs([graph], name="AmazonPhoto", task="node"), catalogued=True))

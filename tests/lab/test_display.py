@@ -18,9 +18,9 @@ def watch(console: Console) -> str:
     info = describe(make_experiment(), make_data())
     curves = Curves(**{name: np.full(3, 0.25) for name in CURVE_NAMES}, sizes=(4, 2, 2))
     display.begin(info, 1)
-    display.epoch(FoldKey(0, 1), EpochReport(2, 3, 0.5, 0.75, 1.0))
+    display.epoch(FoldKey(0, 1), EpochReport(2, 3, 0.5, 0.75))
     display.fold(FoldResult(FoldKey(0, 1), curves, 9.0, 1.0, 1, {}))
-    display.epoch(FoldKey(0, 2), EpochReport(1, 3, 0.5, 0.75, 1.0))
+    display.epoch(FoldKey(0, 2), EpochReport(1, 3, 0.5, 0.75))
     display.end()
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
@@ -36,8 +36,8 @@ def test_plain_lines_without_a_terminal() -> None:
 
 
 def test_a_fold_without_validation_shows_none() -> None:
-    assert epoch_text(EpochReport(2, 3, 0.5, 0.75, 1.0)).endswith("validation 0.7500")
-    assert "validation" not in epoch_text(EpochReport(2, 3, 0.5, None, 1.0))
+    assert epoch_text(EpochReport(2, 3, 0.5, 0.75)).endswith("validation 0.7500")
+    assert "validation" not in epoch_text(EpochReport(2, 3, 0.5, None))
     curves = Curves(**{name: np.zeros(3) for name in CURVE_NAMES}, sizes=(4, 0, 2))
     assert "validation" not in finished_text(FoldResult(FoldKey(0, 1), curves, 9.0, 1.0, 1, {}))
 

@@ -7,8 +7,11 @@ import re
 import signal
 import subprocess
 import sys
+import time
+from multiprocessing.connection import Connection
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 from lab_helpers import make_experiment, needs_mirror
@@ -68,6 +71,25 @@ def busiest_worker() -> int:
     """A process that is training: a grandchild through the fork server."""
     children = psutil.Process().children(recursive=True)
     return int(max(children, key=lambda child: child.cpu_times().user).pid)
+
+
+def deliver_and_die(pipe: Connection) -> None:
+    """A worker that is killed between two folds."""
+    job = pipe.recv()
+    point = np.array([0.5])
+    pipe.send(FoldResult(job.key, Curves(point, point, point, point, point, point, (1, 1, 1)), 0.0, 0.0, 0, {}))
+    os._exit(9)
+
+
+def test_no_finished_fold_is_lost_when_workers_die_between_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mshgnn.lab.engines.local._work", deliver_and_die)
+    experiment = mutag(epochs=1)
+    data, jobs = load_data(experiment), make_jobs(experiment, folds=2)
+    found = []
+    for result in LocalEngine(2).run(jobs, data, ignore):
+        found.append(result.key)
+        time.sleep(0.2)  # long enough for the worker to be gone
+    assert sorted(found) == [job.key for job in jobs]
 
 
 FAILING = """

@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import pickle
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -29,6 +30,19 @@ def test_an_encoder_that_meets_several_sparse_matrices_keeps_them_apart() -> Non
         torch.testing.assert_close(encoder(sparse[turn]), encoder(dense[turn]))
         expected = weight_gradient(encoder, dense[turn])
         torch.testing.assert_close(weight_gradient(encoder, sparse[turn]), expected)
+
+
+def test_values_changed_in_place_are_seen() -> None:
+    encoder, x = Encoder(5, 3), sparse_rows(0)
+    sparse = x.to_sparse_csr()
+    encoder(sparse)
+    sparse.values().mul_(10)
+    torch.testing.assert_close(weight_gradient(encoder, sparse), weight_gradient(encoder, 10 * x), rtol=1e-4, atol=1e-4)
+
+
+def test_sparse_features_cannot_be_learned() -> None:
+    with pytest.raises(ValueError, match="only dense features"):
+        Encoder(5, 3)(sparse_rows(0).to_sparse_csr().requires_grad_())
 
 
 def test_an_encoder_that_has_seen_sparse_features_can_be_copied() -> None:

@@ -201,12 +201,14 @@ def test_single_and_double_precision_agree(backend: str) -> None:
 def test_autocast_keeps_the_phases_in_single_precision() -> None:
     # Phases of hundreds of radians: in bfloat16, with 8 bits, each would be wrong by whole turns.
     conv, x = MSHConv(3, 5, normalize=False, phase_scale=None, root_weight=False), 30 * torch.randn(6, 3)
-    assert float(conv.edge_phases(x, EDGES).abs().max()) > 100
+    conv_phases = conv.edge_phases(x, EDGES)
+    assert float(conv_phases.abs().max()) > 100
     exact = conv(x, EDGES)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         mixed = conv(x, EDGES)
         gated = conv.forward_gated(x, EDGES, None, torch.randn(5))[1]
         assert conv(x.bfloat16(), EDGES).isfinite().all()
+        assert conv.edge_phases(x, EDGES).equal(conv_phases)
     torch.testing.assert_close(mixed.float(), exact, rtol=1e-2, atol=1e-2)
     assert gated.isfinite().all()
 

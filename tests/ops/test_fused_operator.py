@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor, nn
 
-from mshgnn.ops import ReceiverCSR, harmonic_aggregate, last_backend, receiver_csr, set_backend
+from mshgnn.ops import ReceiverCSR, cpu, harmonic_aggregate, last_backend, receiver_csr, set_backend
 
 NUM_NODES, WIDTH, PROJECTIONS = 12, 6, 3
 
@@ -23,6 +25,24 @@ def inputs(num_edges: int = 30, seed: int = 0) -> dict[str, Tensor]:
         "edge_phase": torch.randn(num_edges, PROJECTIONS),
         "edge_index": torch.randint(NUM_NODES, (2, num_edges)),
     }
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_inference_keeps_nothing_for_a_backward_pass(training: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = []
+    forward = cpu.forward
+
+    def watched(*arguments: Any) -> Any:
+        result = forward(*arguments)
+        kept.append(result[2] is not None)
+        return result
+
+    monkeypatch.setattr(cpu, "forward", watched)
+    values = inputs()
+    set_backend("fused")
+    with torch.set_grad_enabled(training):
+        Layer(values)(values["x"], values["phase"], values["edge_index"])
+    assert kept == [training]
 
 
 class Layer(nn.Module):

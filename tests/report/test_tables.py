@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from records import make_record
 
 from mshgnn.cli import tables as tables_command
+from mshgnn.lab.store import FoldKey
 from mshgnn.report.layout import GRAPH_SETS
 from mshgnn.report.published import paper_figures
-from mshgnn.report.results import Results, load_results
+from mshgnn.report.results import Results, load_results, runs
 from mshgnn.report.tables import TABLES, filled, stale
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,7 +60,20 @@ def test_the_joint_task_is_shown_under_every_rule_without_its_control() -> None:
     records = {(dataset, model): make_record(dataset, model, 0.25) for model in ("joint-gcn", "knn")}
     rows = TABLES["joint-rules"](Results(records, {}, {}, {})).splitlines()
     # Every part has 0.5 after the first epoch and 0.25 after the last.
-    assert rows[2:] == ["| GCN, varied | 50.0 | 25.0 | 50.0 | 50.0 | 50.0 |"]
+    assert rows[2:] == ["| GCN of the paper, varied | 50.0 | 25.0 | 50.0 | 50.0 | 50.0 |"]
+
+
+@pytest.mark.parametrize(
+    ("folds", "seeds", "text"),
+    [(1, 1, "1 fold"), (10, 1, "10 folds"), (1, 5, "5 seeds"), (10, 3, "10 folds x 3 seeds")],
+)
+def test_what_was_run_in_words(folds: int, seeds: int, text: str) -> None:
+    record = make_record("MUTAG", "gcn", 0.5)
+    (result,) = record.run.results
+    keys = [FoldKey(seed, fold) for seed in range(seeds) for fold in range(folds)]
+    assert (
+        runs(replace(record, run=replace(record.run, results=tuple(replace(result, key=key) for key in keys)))) == text
+    )
 
 
 @pytest.mark.parametrize("old", ["old\n", ""])

@@ -240,6 +240,16 @@ def test_schedules(settings: dict[str, object], rates: list[float]) -> None:
     assert found == pytest.approx(rates)
 
 
+def test_a_plateau_schedule_warms_up_to_the_full_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates = []
+    monkeypatch.setattr(
+        "mshgnn.training.loop.train_epoch",
+        lambda model, fold, optimiser, *rest: rates.append(optimiser.param_groups[0]["lr"]),
+    )
+    train(make_dataset(40), make_split(40), schedule="plateau", warmup_epochs=2, epochs=5, learning_rate=1.0)
+    assert rates == pytest.approx([1 / 3, 2 / 3, 1.0, 1.0, 1.0])
+
+
 @pytest.mark.parametrize("settings", [{"gradient_clip": 0.1}, {"optimiser": "adamw", "weight_decay": 0.1}])
 def test_every_knob_changes_the_result(settings: dict[str, Any]) -> None:
     dataset, split = make_dataset(40), make_split(40)

@@ -29,9 +29,13 @@ def test_accuracy_is_the_share_of_right_classes() -> None:
     assert measure("accuracy", logits[:0], torch.tensor([], dtype=torch.long)) == 0.0
 
 
-def test_a_diverged_model_ranks_nothing() -> None:
-    logits = torch.full((3, 2), float("nan"))
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_diverged_model_ranks_nothing_and_is_never_right(value: float) -> None:
+    logits = torch.full((3, 2), value)
     assert measure("roc_auc", logits, torch.tensor([0, 1, 1])) == 0.5
+    assert measure("accuracy", logits, torch.tensor([0, 0, 1])) == 0.0
+    logits[1] = torch.tensor([1.0, 0.0])
+    assert measure("accuracy", logits, torch.tensor([0, 0, 0])) == pytest.approx(1 / 3)
 
 
 def test_roc_auc_needs_two_classes() -> None:

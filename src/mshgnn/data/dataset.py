@@ -26,7 +26,8 @@ class GraphDataset:
 
     Each ``Data`` has ``x`` float32 ``[n, num_features]``, ``edge_index`` int64 ``[2, m]`` (both directions
     of an undirected edge), ``y`` int64 (``[1]`` for a graph, ``[n]`` for nodes) and, when ``edge_dim > 0``,
-    ``edge_attr`` float32 ``[m, edge_dim]``. A node task has exactly one ``Data``.
+    ``edge_attr`` float32 ``[m, edge_dim]``. A node task has exactly one ``Data``. ``catalogued`` data sets came
+    by their name from ``load``: the split files of that name are theirs.
     """
 
     name: str
@@ -37,6 +38,7 @@ class GraphDataset:
     metric: Metric
     checksum: str
     edge_dim: int = 0
+    catalogued: bool = False
 
     def labels(self) -> Tensor:
         """All targets, ``[number of graphs]`` or ``[number of nodes]``."""

@@ -42,11 +42,16 @@ def read_jsonl(path: Path, name: str | None = None) -> GraphDataset:
     """Read a file of graphs; the first bad row is refused with its line number."""
     rows: list[_Row] = []
     first: _Row | None = None
+    edge_width: int | None = None
     for number, line in text_lines(path):
         try:
             row = _row(line)
             first = first or row
             _check_like_first(row, first)
+            if row.edge_features:  # the first graph may have no edge
+                edge_width = edge_width or len(row.edge_features[0])
+                if len(row.edge_features[0]) != edge_width:
+                    raise ValueError(f"edge_features have {len(row.edge_features[0])} columns, before {edge_width}")
         except (ValueError, RecursionError) as error:
             raise DataError(f"{path}: line {number}: {error}") from error
         rows.append(row)

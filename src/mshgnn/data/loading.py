@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -48,14 +49,26 @@ def load(
     if largest_component:
         graphs = [_largest_component(graph) for graph in graphs]
     _set_features(entry, graphs, features)
-    return from_graphs(graphs, name=entry.name, task=entry.task, num_classes=num_classes, metric=entry.metric)
+    made = from_graphs(graphs, name=entry.name, task=entry.task, num_classes=num_classes, metric=entry.metric)
+    return replace(made, catalogued=True)
 
 
 def _upstream_graphs(entry: Entry, features: str, root: Path) -> list[Data]:
     dataset = open_upstream(entry, root, attributes=features == "attributes")
     if features == "attributes" and not dataset.num_node_attributes:
         raise DataError(f"{entry.name}: its files have no node attributes")
-    return list(dataset)
+    return [_without_empty_columns(graph) for graph in dataset]
+
+
+def _without_empty_columns(graph: Data) -> Data:
+    """PyG leaves matrices without columns where a TU set has attributes that were not asked for, and no labels."""
+    num_nodes = graph.num_nodes  # PyG counts the rows of x
+    for key in ("x", "edge_attr"):
+        value = graph.get(key)
+        if value is not None and value.size(1) == 0:
+            del graph[key]
+            graph.num_nodes = num_nodes
+    return graph
 
 
 def _set_features(entry: Entry, graphs: list[Data], features: str) -> None:

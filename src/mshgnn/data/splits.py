@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from torch import LongTensor, Tensor
 
-from mshgnn.data.catalogue import CATALOGUE
 from mshgnn.data.dataset import DataError, GraphDataset
 from mshgnn.data.store import mirror
 
@@ -68,11 +67,9 @@ def load_splits(dataset: GraphDataset, source: str = "default") -> Splits:
     elif source == "fair-comparison":
         folds = _fair_comparison(_given_file(dataset, source))
     elif source == "tuned":
-        folds = _tuned(_given_file(dataset, source))
+        folds = _kept_nodes(dataset, _tuned(_given_file(dataset, source)))
     else:
         folds = _own(dataset)
-    if dataset.task == "node":
-        folds = _kept_nodes(dataset, folds)
     check_splits(dataset, folds, source)
     return Splits(dataset.name, folds, _checksum(folds), source)
 
@@ -129,7 +126,7 @@ def _first_source(dataset: GraphDataset) -> str:
 def _given_path(dataset: GraphDataset, source: str) -> Path | None:
     """Where a given split file would be; None when there is no mirror or no such file for this data set."""
     folder = mirror()
-    if folder is None or dataset.name not in CATALOGUE:
+    if folder is None or not dataset.catalogued:
         return None
     if source == "fair-comparison":
         return folder.parent / "splits" / "fair_comparison" / f"{dataset.name}.json"
@@ -172,21 +169,23 @@ def _inside(dataset: GraphDataset) -> list[Split]:
     graph = dataset.graphs[0]
     if "train_mask" not in graph:
         raise DataError(f"{dataset.name}: its file has no splits inside")
-    # n_id is there when nodes were dropped; masks then already are those of the kept nodes, but their
-    # positions are renumbered below like every other source's.
-    original = graph.get("n_id", torch.arange(int(graph.num_nodes)))
     masks = (graph.train_mask, graph.val_mask, graph.test_mask)
-    return [Split(*(original[mask[:, fold]] for mask in masks)) for fold in range(masks[0].shape[1])]
+    return [
+        Split(*(_indices(mask[:, fold].nonzero().flatten()) for mask in masks)) for fold in range(masks[0].shape[1])
+    ]
 
 
 def _own(dataset: GraphDataset) -> list[Split]:
     path = resources.files("mshgnn.data") / "split_files" / f"{dataset.name}.json"
-    if dataset.name in CATALOGUE and path.is_file():
+    if dataset.catalogued and path.is_file():
         content = json.loads(path.read_text(encoding="utf-8"))
-        assignment, num_folds = content["assignment"], content["folds"]
-    else:
-        num_folds = own_folds(dataset)
-        assignment = fold_assignment(dataset.labels(), num_folds)
+        return _kept_nodes(dataset, _dealt(content["assignment"], content["folds"]))
+    num_folds = own_folds(dataset)
+    return _dealt(fold_assignment(dataset.labels(), num_folds), num_folds)
+
+
+def _dealt(assignment: str, num_folds: int) -> list[Split]:
+    """Folds from the test fold of every item: the next fold validates, the others train."""
     digits = torch.tensor([int(digit) for digit in assignment])
     folds = []
     for number in range(num_folds):

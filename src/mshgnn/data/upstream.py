@@ -32,6 +32,7 @@ def open_upstream(entry: Entry, root: Path, *, attributes: bool = False) -> InMe
     ``attributes`` adds continuous node and edge attributes to the one-hot labels of a TU set.
     """
     folder = root / entry.name
+    mirror()  # a wrong MSHGNN_MIRROR is the user's to put right, not a damaged copy
 
     def build(temporary: Path) -> None:
         dataset = _open(entry, temporary, attributes=False)
@@ -42,7 +43,7 @@ def open_upstream(entry: Entry, root: Path, *, attributes: bool = False) -> InMe
     prepare(folder, build)
     try:
         return _open(entry, folder, attributes=attributes)
-    except (RuntimeError, EOFError, KeyError, OSError, pickle.UnpicklingError, ValueError):
+    except (RuntimeError, EOFError, KeyError, pickle.UnpicklingError, ValueError):
         discard(folder)  # a prepared copy that cannot be read any more: make it again
     prepare(folder, build)
     return _open(entry, folder, attributes=attributes)

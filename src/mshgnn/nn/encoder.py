@@ -10,10 +10,12 @@ class Encoder(nn.Linear):
     """A linear map of the input features, dense, sparse CSR or sparse COO: ``[N, in] -> [N, out]``.
 
     The gradient of the weight needs the transposed features. Torch would transpose a sparse matrix anew in
-    every step, 15 times the cost of the product itself; here it is done once for a matrix seen again.
+    every step, 15 times the cost of the product itself; here it is done once for a matrix seen again, and
+    anew when its values have changed. Sparse features are given, not learned: they get no gradient.
     """
 
-    _transposed: tuple[Tensor, Tensor] | None = None
+    _transposed: tuple[Tensor, int | None, Tensor] | None = None
+    """The features last seen, the count of changes of their values, and their transpose."""
 
     def forward(self, input: Tensor) -> Tensor:
         """``x W^T + b``."""
@@ -23,9 +25,12 @@ class Encoder(nn.Linear):
             input = input.to_sparse_csr()
         if input.layout != torch.sparse_csr:
             raise ValueError(f"x must be dense, sparse CSR or sparse COO, got {input.layout}")
-        if self._transposed is None or self._transposed[0] is not input:
-            self._transposed = (input, input.t().to_sparse_csr())
-        product: Tensor = _SparseProduct.apply(*self._transposed, self.weight.t())  # type: ignore[no-untyped-call]
+        if input.requires_grad:
+            raise ValueError("x is sparse and requires a gradient, which only dense features get")
+        changes = None if input.is_inference() else input._version
+        if self._transposed is None or self._transposed[0] is not input or self._transposed[1] != changes:
+            self._transposed = (input, changes, input.t().to_sparse_csr())
+        product: Tensor = _SparseProduct.apply(input, self._transposed[2], self.weight.t())  # type: ignore[no-untyped-call]
         return product if self.bias is None else product + self.bias
 
     def __getstate__(self) -> dict[str, object]:

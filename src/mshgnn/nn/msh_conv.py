@@ -165,8 +165,10 @@ class MSHConv(MessagePassing):
     ) -> Tensor:
         """``p_vu`` of every edge in the order of ``edge_index``: ``[M, num_projections]``."""
         x_sender, x_receiver, csr = self._inputs(x, edge_index)
-        weight, bias, phase = self._projection(x_receiver)
-        p = edge_phases(x_receiver, x_sender, weight, bias, phase, csr, self._edge_phase(edge_attr, csr))
+        edge_phase = self._edge_phase(edge_attr, csr)
+        with torch.autocast(x_sender.device.type, enabled=False):  # see _aggregate
+            weight, bias, phase = self._projection(x_receiver)
+            p = edge_phases(x_receiver, x_sender, weight, bias, phase, csr, edge_phase)
         return in_edge_order(p, csr)
 
     def _aggregate(

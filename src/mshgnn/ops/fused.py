@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from importlib.util import find_spec
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from mshgnn.ops.csr import ReceiverCSR
+from mshgnn.ops.csr import HAS_NUMBA, ReceiverCSR
 from mshgnn.ops.reference import harmonic_aggregate_reference
 
-HAS_NUMBA = find_spec("numba") is not None
 GATINGS = ("none", "sigmoid", "softmax")  # the kernels know them by number
 
 
@@ -30,11 +28,16 @@ def _forward(
     gate: Tensor | None,
     gating: int,
 ) -> tuple[Tensor, Tensor]:
-    from mshgnn.ops import cpu
-
-    total, gated, _ = cpu.forward(
+    return _without_gradient(
         x_receiver, x_sender, weight, bias, phase, rowptr, sender, frequencies, edge_phase, gate, gating
     )
+
+
+def _without_gradient(*inputs: Any) -> tuple[Tensor, Tensor]:
+    """The kernels alone: nothing is kept for a backward pass."""
+    from mshgnn.ops import cpu
+
+    total, gated, _ = cpu.forward(*inputs)
     return total, gated
 
 
@@ -226,7 +229,9 @@ def harmonic_aggregate_fused(
     """The kernels; see :func:`mshgnn.ops.harmonic_aggregate`."""
     gating = 0 if gate is None else GATINGS.index(gate_activation)
     traced = torch.compiler.is_compiling() or type(x_receiver) not in (Tensor, torch.nn.Parameter)
-    operator: Callable[..., tuple[Tensor, Tensor]] = _forward if traced else _Eager.apply
+    operator: Callable[..., tuple[Tensor, Tensor]] = _without_gradient
+    if traced or torch.is_grad_enabled():
+        operator = _forward if traced else _Eager.apply
     total, gated = operator(
         x_receiver, x_sender, weight, bias, phase, csr.rowptr, csr.sender, frequencies, edge_phase, gate, gating
     )

@@ -44,10 +44,12 @@ def cell(record: Record | None, rule: str) -> str:
 
 
 def runs(record: Record) -> str:
-    """``10 folds``, or ``5 seeds`` where there is one fold alone."""
-    results = record.run.results
-    kind = "seed" if len({result.key.fold for result in results}) < len(results) else "fold"
-    return f"{len(results)} {kind}" + ("" if len(results) == 1 else "s")
+    """``10 folds``, ``5 seeds`` where there is one fold alone, or ``10 folds x 3 seeds``."""
+    keys = [result.key for result in record.run.results]
+    folds, seeds = len({key.fold for key in keys}), len({key.seed for key in keys})
+    parts = [(folds, "fold")] if folds > 1 or seeds == 1 else []
+    parts += [(seeds, "seed")] if seeds > 1 else []
+    return " x ".join(f"{count} {kind}" + ("" if count == 1 else "s") for count, kind in parts)
 
 
 def load_results(folder: Path) -> Results:

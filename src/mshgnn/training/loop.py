@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -31,7 +30,6 @@ class EpochReport(NamedTuple):
     train_loss: float
     validation_metric: float | None
     """``None`` where the fold has no validation part."""
-    seconds: float
 
 
 class Part(NamedTuple):
@@ -70,20 +68,18 @@ def train_fold(
         optimiser = make_optimiser(model, settings)
         average = make_average(model, settings)
         plateau = ReduceLROnPlateau(optimiser, factor=settings.plateau_factor, patience=settings.plateau_patience)
-        started = time.perf_counter()
         rows: list[tuple[float, ...]] = []
         best, best_epoch = (-math.inf, -math.inf), 0
         for epoch in range(settings.epochs):
-            if settings.schedule != "plateau" or epoch < settings.warmup_epochs:
+            if settings.schedule != "plateau" or epoch <= settings.warmup_epochs:
                 set_rate(optimiser, settings, epoch)
             train_epoch(model, fold, optimiser, settings, generator, average)
             row = _evaluate_epoch(average or model, fold.parts, dataset, settings, epoch, rows)
             rows.append(row)
             train_loss, validation_loss, _, _, validation_metric, _ = row
             if on_epoch is not None:
-                seconds = time.perf_counter() - started
                 shown = validation_metric if len(split.validation) else None
-                on_epoch(EpochReport(epoch + 1, settings.epochs, train_loss, shown, seconds))
+                on_epoch(EpochReport(epoch + 1, settings.epochs, train_loss, shown))
             if not math.isfinite(train_loss):
                 break
             if settings.schedule == "plateau" and epoch >= settings.warmup_epochs:

@@ -12,11 +12,15 @@ Metric = Literal["accuracy", "roc_auc"]
 
 
 def measure(metric: Metric, logits: Tensor, target: Tensor) -> float:
-    """The metric of ``logits`` [n, C] against the classes ``target`` [n]; 0 for an empty set."""
+    """The metric of ``logits`` [n, C] against the classes ``target`` [n]; 0 for an empty set.
+
+    Logits that are not numbers name no class: they are wrong, and rank nothing.
+    """
     if len(target) == 0:
         return 0.0
     if metric == "accuracy":
-        return float((logits.argmax(dim=1) == target).double().mean())
+        right = (logits.argmax(dim=1) == target) & logits.isfinite().all(dim=1)
+        return float(right.double().mean())
     if logits.size(1) != 2:
         raise ValueError(f"roc_auc needs two classes, got {logits.size(1)}")
     score = logits[:, 1] - logits[:, 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from pydantic import PositiveInt
 from torch import Tensor, nn
 
@@ -55,8 +56,9 @@ class MLP(Baseline):
         batch_size: int | None = None,
     ) -> Tensor:
         """The second hidden layer: ``[num_graphs, hidden]`` or ``[N, hidden]``."""
-        summed = pool(x, batch, batch_size, "sum") if self.task == "graph" else x
-        embedding: Tensor = self.hidden(self.encoder(summed))
+        if self.task == "graph":
+            x = pool(x if x.layout == torch.strided else x.to_dense(), batch, batch_size, "sum")
+        embedding: Tensor = self.hidden(self.encoder(x))
         return embedding
 
 

@@ -8,6 +8,7 @@ import signal
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -67,15 +68,19 @@ def _run_side_by_side(jobs: Sequence[FoldJob], workers: int, on_progress: OnProg
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["mshgnn.lab.fold"])
 
+    def give(worker: _Worker) -> None:
+        worker.job = waiting.popleft()
+        attempts[worker.job.key] += 1
+        with suppress(ConnectionError):  # a worker that has died is found by the end of its pipe
+            worker.pipe.send(worker.job)
+
     def start() -> None:
-        job = waiting.popleft()
-        attempts[job.key] += 1
         ours, theirs = context.Pipe()
         process = context.Process(target=_work, args=(theirs,), daemon=True)
         process.start()
         theirs.close()
-        ours.send(job)
-        pool[ours] = _Worker(process, ours, job)
+        pool[ours] = _Worker(process, ours, waiting[0])
+        give(pool[ours])
 
     try:
         for _ in range(workers):
@@ -101,9 +106,7 @@ def _run_side_by_side(jobs: Sequence[FoldJob], workers: int, on_progress: OnProg
                     on_progress(worker.job.key, message)
                     continue
                 if waiting:
-                    worker.job = waiting.popleft()
-                    attempts[worker.job.key] += 1
-                    pipe.send(worker.job)
+                    give(worker)
                 else:
                     del pool[pipe]
                     worker.stop()
