@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -73,10 +74,32 @@ def test_run_show_and_record(cli: Cli, experiment: str) -> None:
     assert load_record(Path("results/runs/mutag-gcn.json.gz")) == load_record(Path("mine.json.gz"))
 
 
+def test_own_graphs_run_and_runs_without_a_finished_fold_do_not_hide_the_others(cli: Cli, tmp_path: Path) -> None:
+    ring, star = [[0, 1], [1, 2], [2, 0]], [[0, 1], [0, 2], [0, 3]]
+    lines = [json.dumps({"edges": edges, "num_nodes": 4, "target": t}) for t, edges in enumerate((ring, star))] * 10
+    (tmp_path / "shapes.jsonl").write_text("\n".join(lines))
+    (tmp_path / "mine.yaml").write_text(GOOD.replace("{name: MUTAG}", "{path: shapes.jsonl}"))
+    code, out, _ = cli("run", "mine.yaml", "--jobs", "2", "--record", "out")
+    assert (code, "gcn on shapes" in out) == (0, True)
+    (folder,) = Path("runs").iterdir()
+    unfinished = Path("runs/begun")
+    unfinished.mkdir()
+    (unfinished / "run.json").write_bytes((folder / "run.json").read_bytes())
+    code, out, err = cli("show", str(folder), str(unfinished))
+    assert (code, "shapes" in out) == (0, True)
+    assert "begun: no fold is finished yet" in err
+    assert cli("show", str(unfinished))[0] == 2
+    code, _, err = cli("run", "mine.yaml", "--jobs", "1", "--set", "training.epochs=1", "--record", "out")
+    assert code == 2
+    assert "out/mine.json.gz: holds another experiment: training.epochs was 2, is now 1" in err
+
+
 @needs_mirror
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--set", "dataset.path=shapes.jsonl"], "two data sets"),
+        (["--set", "training.learning_rate=.inf"], "training.learning_rate"),
         (["--set", "dataset.name=MUTAGG"], "MUTAG"),
         (["--set", "model.name=gcnn"], "did you mean 'gcn'?"),
         (["--set", "model.layers=4"], "num_layers"),

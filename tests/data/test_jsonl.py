@@ -64,7 +64,8 @@ def test_edge_features_of_another_width_are_refused_with_their_line(columns: int
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("", "Expecting value"),
+        ("", "the line is empty"),
+        ('{"edges": [], "num_nodes": "2", "target": 0}', "found '2'"),
         ("[]", "JSON object"),
         ('{"edges": [[0, 1]]', "delimiter"),
         ('{"edges": [[0, 2]], "node_features": [[1, 2], [3, 4]], "target": 0}', "edge 0 names unknown node 2"),

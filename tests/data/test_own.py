@@ -23,5 +23,16 @@ def test_what_is_no_dataset_is_refused(tmp_path: Path) -> None:
         load_own(tmp_path)
 
 
+def test_a_misspelt_table_and_one_way_edges_are_refused(tmp_path: Path) -> None:
+    write_tu(
+        tmp_path / "a", {("node_label" if table == "node_labels" else table): text for table, text in SMALL.items()}
+    )
+    with pytest.raises(DataError, match=r"SMALL_node_label.txt: unknown table; known are A, .*node_labels"):
+        load_own(tmp_path / "a")
+    write_tu(tmp_path / "b", SMALL | {"A": SMALL["A"].replace("7, 8\n", "")})
+    with pytest.raises(DataError, match=r"SMALL_A.txt: graph 3: an edge is listed in one direction only"):
+        load_own(tmp_path / "b")
+
+
 def test_a_path_may_be_text(tmp_path: Path) -> None:
     assert load_own(str(write_tu(tmp_path, SMALL))).name == "SMALL"

@@ -41,6 +41,7 @@ def test_other_column_names(tmp_path: Path) -> None:
         ("smiles,target\nCC,1\nC,nan\n", "line 3: missing target"),
         ("smiles,target\nCC,1\nC,0.3\n", "line 3: target must be"),
         ("smiles,target\nCC,1\nC\n", "line 3: 1 cells, the header has 2"),
+        ("smiles,target,target\nCC,1,0\n", "line 1: column .target. is there twice"),
         ("smiles,target\nCC,1\nC,1,2\n", "line 3: 3 cells"),
         ('smiles,target\nCC,1\n"C,1\n', "line 3: "),
         ("smile,target\nCC,1\n", "line 1: no column 'smiles'; columns are smile, target"),

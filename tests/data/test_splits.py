@@ -159,6 +159,11 @@ def test_splits_that_do_not_fit_are_refused(train: Sequence[int], test: Sequence
         check_splits(dataset, [fold], "own")
 
 
+def test_too_few_graphs_are_told_how_many_are_needed() -> None:
+    with pytest.raises(DataError, match="need at least 10 graphs, not 9"):
+        load_splits(labelled("mine", [0, 1, 0] * 3))
+
+
 def test_no_folds_at_all() -> None:
     with pytest.raises(DataError, match="no folds"):
         check_splits(labelled("mine", [0, 1] * 10), [], "own")

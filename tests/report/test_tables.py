@@ -86,6 +86,11 @@ def test_only_marked_blocks_change(old: str) -> None:
     assert filled(new, Results({}, {}, {}, {})) == new
 
 
+def test_a_block_without_end_is_refused() -> None:
+    with pytest.raises(ValueError, match="no <!-- end -->"):
+        filled("<!-- table: graph-models -->\n| old |\n", Results({}, {}, {}, {}))
+
+
 def test_an_unknown_table_is_named() -> None:
     with pytest.raises(ValueError, match="no table 'grph'"):
         filled("<!-- table: grph -->\n<!-- end -->", Results({}, {}, {}, {}))
@@ -129,3 +134,13 @@ def test_bench_shows_a_column_for_every_committed_run() -> None:
         "| a | at most 1 | 0.50 | 1.25 (missed) |",
         "| b | at least 5 | 3.00 (missed) | – |",
     ]
+
+
+def test_a_wrong_folder_of_records_erases_nothing(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("<!-- table: graph-models -->\n| measured |\n<!-- end -->\n")
+    with pytest.raises(ValueError, match="typo: there is no such folder"):
+        tables_command.tables([page], tmp_path / "typo")
+    assert "measured" in page.read_text()
+    with pytest.raises(ValueError, match="no such page"):
+        tables_command.tables([tmp_path / "nothing.md"], tmp_path)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -213,6 +214,24 @@ def test_training_parts_may_be_measured_less_often() -> None:
     seldom = train(dataset, split, epochs=7, evaluate_train_every=3)
     assert seldom.train_loss.tolist() == often.train_loss[[0, 0, 0, 3, 3, 3, 6]].tolist()
     assert np.array_equal(seldom.test_loss, often.test_loss)
+
+
+@pytest.mark.parametrize(
+    ("train_part", "test_part", "message"),
+    [
+        (range(24), range(20, 40), "20 is there more than once"),
+        ([], range(40), "nothing to train on"),
+        (range(40), [], "nothing to test on"),
+        (range(24), [40], r"outside 0\.\.39"),
+        ([-1, 0], [5], r"outside 0\.\.39"),
+    ],
+)
+def test_a_split_that_would_mislead_is_refused(
+    train_part: Sequence[int], test_part: Sequence[int], message: str
+) -> None:
+    parts = (torch.LongTensor(list(part)) for part in (train_part, [], test_part))
+    with pytest.raises(ValueError, match=message):
+        train(make_dataset(40), Split(*parts), epochs=1)
 
 
 def test_an_empty_validation_part_is_no_obstacle() -> None:

@@ -55,4 +55,5 @@ def ceiling(
                 highlight=False,
             )
     if json_file is not None:
+        json_file.parent.mkdir(parents=True, exist_ok=True)
         json_file.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")

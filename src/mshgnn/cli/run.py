@@ -24,7 +24,7 @@ def run(
     jobs: Annotated[str, typer.Option(help="Folds side by side: a number, or auto.")] = "auto",
     engine: Annotated[EngineChoice, typer.Option(help="This machine, or a Ray cluster.")] = EngineChoice.local,
     ray_address: Annotated[str | None, typer.Option(help="Address of an existing Ray cluster.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The run's folder [default: runs/NAME-DIGEST].")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run's folder (default: runs/NAME-DIGEST).")] = None,
     record_to: Annotated[
         Path | None, typer.Option("--record", help="Also write the compact record: a file or a folder.")
     ] = None,
@@ -82,6 +82,7 @@ def show(runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run 
     """
     from rich.console import Console
 
+    from mshgnn.lab.errors import NothingFinished
     from mshgnn.lab.record import load_record
     from mshgnn.lab.runner import load_run
     from mshgnn.lab.summary import rules_table, side_by_side, summarise
@@ -91,9 +92,15 @@ def show(runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run 
         if path.is_file():
             record = load_record(path)
             rows.append((record.name, record.run, record.rules))
-        else:
+            continue
+        try:
             loaded = load_run(path)
-            rows.append((path.name, loaded, summarise(loaded)))
+        except NothingFinished as error:
+            typer.echo(f"mshgnn: {error}", err=True)
+            continue
+        rows.append((path.name, loaded, summarise(loaded)))
+    if not rows:
+        raise typer.Exit(2)
     console = Console()
     if len(rows) == 1:
         console.print(rules_table(rows[0][1], rows[0][2]))

@@ -17,7 +17,7 @@ PAGES = (
 
 
 def tables(
-    pages: Annotated[list[Path] | None, typer.Argument(help="Pages to fill [default: README.md and docs].")] = None,
+    pages: Annotated[list[Path] | None, typer.Argument(help="Pages to fill (default: README.md and docs).")] = None,
     results: Annotated[Path, typer.Option(help="Folder of the records.")] = Path("results"),
     check: Annotated[bool, typer.Option("--check", help="Change nothing; fail where a page is stale.")] = False,
 ) -> None:
@@ -28,10 +28,12 @@ def tables(
     from mshgnn.report.results import load_results
     from mshgnn.report.tables import filled, stale
 
-    chosen = pages or [page for page in PAGES if page.is_file()]
+    chosen = pages or PAGES
     for page in chosen:
         if not page.is_file():
             raise ValueError(f"{page}: there is no such page; run this in the project's folder")
+    if not results.is_dir():
+        raise ValueError(f"{results}: there is no such folder of records")
     found = load_results(results)
     if check:
         old = stale(chosen, found)

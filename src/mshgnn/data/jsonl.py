@@ -61,6 +61,8 @@ def read_jsonl(path: Path, name: str | None = None) -> GraphDataset:
 
 
 def _row(line: str) -> _Row:
+    if not line.strip():
+        raise ValueError("the line is empty")
     content = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
     if not isinstance(content, dict):
         raise ValueError("a graph must be a JSON object {...}")
@@ -101,7 +103,7 @@ def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _node_count(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_NODES:
-        raise ValueError(f"a graph must have 1..{MAX_NODES:,} nodes, found {str(value)[:40]}")
+        raise ValueError(f"a graph must have 1..{MAX_NODES:,} nodes, found {str(value)[:40]!r}")
     return value
 
 

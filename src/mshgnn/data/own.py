@@ -5,12 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 from torch_geometric.data import Data
+from torch_geometric.utils import is_undirected
 
 from mshgnn.data.dataset import DataError, GraphDataset, from_graphs
 from mshgnn.data.features import set_degree
 from mshgnn.data.jsonl import DEGREE_CAP, read_jsonl
 from mshgnn.data.smiles import read_smiles_csv
 from mshgnn.data.tu_text import TUTables, read_tu_folder
+
+TABLES = (
+    "A",
+    "graph_indicator",
+    "graph_labels",
+    "graph_attributes",
+    "node_labels",
+    "node_attributes",
+    "edge_labels",
+    "edge_attributes",
+)
 
 
 def load_own(path: str | Path, *, smiles: str = "smiles", target: str = "target") -> GraphDataset:
@@ -37,7 +49,14 @@ def read_tu_graphs(folder: Path) -> GraphDataset:
     if len(names) != 1:
         found = f"found {', '.join(names)}" if names else "found none"
         raise DataError(f"{folder}: expected one NAME_A.txt, {found}")
+    for path in sorted(folder.glob(f"{names[0]}_*.txt")):
+        if path.stem.removeprefix(f"{names[0]}_") not in TABLES:
+            raise DataError(f"{path}: unknown table; known are {', '.join(TABLES)}")
     graphs = _separate(read_tu_folder(folder, names[0]))
+    for index, graph in enumerate(graphs):
+        if not is_undirected(graph.edge_index, num_nodes=graph.num_nodes):
+            where = f"{folder / names[0]}_A.txt: graph {index + 1}"
+            raise DataError(f"{where}: an edge is listed in one direction only; the TU form lists both")
     if "x" not in graphs[0]:
         set_degree(graphs, DEGREE_CAP)
     return from_graphs(graphs, name=names[0])

@@ -74,6 +74,9 @@ def _rows(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, dict[str, 
         missing = [column for column in wanted if column not in header]
         if missing:
             raise DataError(f"{path}: line 1: no column {missing[0]!r}; columns are {', '.join(header)[:200]}")
+        doubled = [column for column in wanted if header.count(column) > 1]
+        if doubled:
+            raise DataError(f"{path}: line 1: column {doubled[0]!r} is there twice")
         for cells in reader:
             if len(cells) != len(header):
                 raise DataError(f"{path}: line {reader.line_num}: {len(cells)} cells, the header has {len(header)}")

@@ -81,16 +81,22 @@ def check_splits(dataset: GraphDataset, folds: Sequence[Split], source: str) -> 
         raise DataError(f"{label}: no folds")
     total = dataset.num_items
     for number, fold in enumerate(folds):
-        indices = torch.cat(list(fold))
         if min(len(part) for part in fold) == 0:
             raise DataError(f"{label}: fold {number}: a part is empty")
-        if int(indices.min()) < 0 or int(indices.max()) >= total:
-            raise DataError(f"{label}: fold {number}: an index is outside 0..{total - 1}")
-        counts = torch.bincount(indices, minlength=total)
-        if int(counts.max()) > 1:
-            raise DataError(f"{label}: fold {number}: {int(counts.argmax())} is there more than once")
+        counts = count_items(fold, total, f"{label}: fold {number}")
         if int(counts.min()) == 0:
             raise DataError(f"{label}: fold {number}: {int(counts.argmin())} is in no part")
+
+
+def count_items(fold: Split, total: int, label: str) -> Tensor:
+    """How often each of ``total`` items is in a fold, 0 or 1; an unknown one, or one in two parts, is refused."""
+    indices = torch.cat(list(fold))
+    if len(indices) and (int(indices.min()) < 0 or int(indices.max()) >= total):
+        raise DataError(f"{label}: an index is outside 0..{total - 1}")
+    counts = torch.bincount(indices, minlength=total)
+    if int(counts.max()) > 1:
+        raise DataError(f"{label}: {int(counts.argmax())} is there more than once")
+    return counts
 
 
 def own_folds(dataset: GraphDataset) -> int:
@@ -181,6 +187,10 @@ def _own(dataset: GraphDataset) -> list[Split]:
         content = json.loads(path.read_text(encoding="utf-8"))
         return _kept_nodes(dataset, _dealt(content["assignment"], content["folds"]))
     num_folds = own_folds(dataset)
+    if dataset.num_items < num_folds:
+        raise DataError(
+            f"{dataset.name}: own splits need at least {num_folds} {dataset.task}s, not {dataset.num_items}"
+        )
     return _dealt(fold_assignment(dataset.labels(), num_folds), num_folds)
 
 

@@ -18,6 +18,10 @@ class StoreError(LabError):
     """A run folder that cannot be read, written or continued."""
 
 
+class NothingFinished(StoreError):
+    """A run that has no finished fold yet."""
+
+
 def nearest(word: str, valid: Iterable[str]) -> str:
     """``; did you mean 'x'?`` with the nearest valid word, or the list of valid words."""
     choices = sorted(valid)

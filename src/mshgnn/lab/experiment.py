@@ -2,7 +2,7 @@
 
 extends: ../defaults/graph.yaml     # optional, one level: what this file does not say
 name: mutag-gcn
-dataset: {name: MUTAG}
+dataset: {name: MUTAG}              # or your own graphs: {path: mine.jsonl}
 model: {name: gcn, hidden_channels: 64}
 training: {epochs: 200, learning_rate: 1e-3}
 splits: default
@@ -34,10 +34,27 @@ class DatasetChoice(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(min_length=1)
+    path: str | None = None
+    """Your own graphs instead of a known set: a folder in TU text form, a ``.jsonl`` or a ``.csv`` of SMILES."""
     features: str = "default"
     largest_component: bool = False
     edge_features: bool = False
     """Give ``edge_attr`` to the model, and its width as the option ``edge_dim``."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_own_graphs(cls, content: object) -> object:
+        if isinstance(content, dict) and isinstance(content.get("path"), str):
+            return {"name": Path(content["path"]).stem, **content}
+        return content
+
+    @model_validator(mode="after")
+    def _check_own_graphs(self) -> DatasetChoice:
+        if self.path is not None and self.name != Path(self.path).stem:
+            raise ValueError(f"name {self.name!r} and path {self.path!r} are two data sets; give one of them")
+        if self.path is not None and (self.features != "default" or self.largest_component):
+            raise ValueError("features and largest_component are for known data sets, not for a path")
+        return self
 
 
 class ModelChoice(BaseModel):
@@ -94,7 +111,10 @@ class Experiment(BaseModel):
 
     def decisive(self) -> dict[str, Any]:
         """What decides the numbers: everything but the name and the remark."""
-        return self.model_dump(mode="json", exclude={"name", "about"})
+        content = self.model_dump(mode="json", exclude={"name", "about"})
+        if self.dataset.path is None:
+            del content["dataset"]["path"]  # experiments from before own graphs keep their digest
+        return content
 
     @property
     def digest(self) -> str:

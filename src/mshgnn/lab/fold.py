@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 
 from mshgnn.baselines import MODELS, build
 from mshgnn.baselines.controls import CONTROLS
-from mshgnn.data import load
+from mshgnn.data import load, load_own
 from mshgnn.data.dataset import GraphDataset
 from mshgnn.data.splits import Splits, load_splits
 from mshgnn.lab.errors import ExperimentError, nearest
@@ -48,7 +48,10 @@ OnEpoch = Callable[[EpochReport], None]
 def load_data(experiment: Experiment) -> LoadedData:
     """The data set and splits an experiment names."""
     choice = experiment.dataset
-    dataset = load(choice.name, features=choice.features, largest_component=choice.largest_component)
+    if choice.path is not None:
+        dataset = load_own(choice.path)
+    else:
+        dataset = load(choice.name, features=choice.features, largest_component=choice.largest_component)
     splits = load_splits(dataset, experiment.splits)
     if choice.edge_features and not dataset.edge_dim:
         raise ExperimentError(f"dataset.edge_features: {dataset.name} has no edge features")

@@ -12,7 +12,7 @@ import numpy as np
 from mshgnn.evaluation.rules import RuleResult
 from mshgnn.lab.errors import StoreError
 from mshgnn.lab.runner import Run
-from mshgnn.lab.store import FoldKey, FoldResult, RunInfo, decode, encode, write_atomically
+from mshgnn.lab.store import FoldKey, FoldResult, RunInfo, decode, encode, first_difference, write_atomically
 from mshgnn.lab.summary import summarise
 from mshgnn.training.curves import CURVE_NAMES, Curves
 
@@ -67,8 +67,15 @@ def make_record(run: Run) -> Record:
 
 
 def save_record(record: Record, target: Path) -> Path:
-    """Write to a ``.json`` or ``.json.gz`` file, else into a folder as ``NAME.json.gz``; returns the file."""
+    """Write to a ``.json`` or ``.json.gz`` file, else into a folder as ``NAME.json.gz``; returns the file.
+
+    The record of the same experiment is written over; that of another, under the same name, is not.
+    """
     path = target if target.name.endswith((".json", ".json.gz")) else target / f"{record.name}.json.gz"
+    if path.exists():
+        before, now = (made.run.info.experiment.decisive() for made in (load_record(path), record))
+        if before != now:
+            raise StoreError(f"{path}: holds another experiment: {first_difference(before, now)}; name another file")
     environments = _distinct([dict(result.environment) for result in record.run.results])
     payload = {
         "info": record.run.info.to_json(),

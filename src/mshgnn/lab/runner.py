@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from mshgnn.lab.engines import Engine
 from mshgnn.lab.engines.local import LocalEngine
-from mshgnn.lab.errors import ExperimentError, StoreError
+from mshgnn.lab.errors import ExperimentError, NothingFinished
 from mshgnn.lab.experiment import Experiment
 from mshgnn.lab.fold import FoldJob, LoadedData, check_model, load_data
 from mshgnn.lab.jobs import decide_jobs, parse_jobs
@@ -84,7 +84,7 @@ def load_run(folder: Path) -> Run:
     store = RunStore(folder)
     run = Run(store.info(), tuple(store.results()))
     if not run.results:
-        raise StoreError(f"{folder}: no fold is finished yet")
+        raise NothingFinished(f"{folder}: no fold is finished yet")
     return run
 
 

@@ -132,7 +132,7 @@ class RunStore:
             ("splits (checksum)", old.splits_checksum, info.splits_checksum),
         ):
             if before != now:
-                difference = _first_difference(before, now)
+                difference = first_difference(before, now)
                 raise StoreError(f"{self.folder}: holds a run of another {what}: {difference}; choose another --out")
 
     def info(self) -> RunInfo:
@@ -240,12 +240,12 @@ def write_atomically(path: Path, content: bytes) -> None:
         os.close(folder)
 
 
-def _first_difference(before: object, now: object, key: str = "") -> str:
+def first_difference(before: object, now: object, key: str = "") -> str:
     """Where two nested values first differ, in words."""
     if isinstance(before, dict) and isinstance(now, dict):
         for name in sorted(before.keys() | now.keys()):
             if before.get(name) != now.get(name):
-                return _first_difference(before.get(name), now.get(name), f"{key}.{name}".lstrip("."))
+                return first_difference(before.get(name), now.get(name), f"{key}.{name}".lstrip("."))
     return f"{key} was {before!r}, is now {now!r}".strip()
 
 

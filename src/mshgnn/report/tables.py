@@ -174,6 +174,8 @@ def filled(text: str, results: Results) -> str:
             raise ValueError(f"there is no table {name!r}; known: {', '.join(TABLES)}")
         return f"{block[1]}{TABLES[name](results)}\n{block[3]}"
 
+    if len(_BLOCK.findall(text)) != text.count("<!-- table:"):
+        raise ValueError("a table block has no <!-- end -->, or its name holds more than a-z and -")
     return _BLOCK.sub(fill, text)
 
 

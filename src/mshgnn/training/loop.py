@@ -13,8 +13,8 @@ from torch.nn.functional import cross_entropy
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from mshgnn.data.dataset import GraphDataset
-from mshgnn.data.splits import Split
+from mshgnn.data.dataset import DataError, GraphDataset
+from mshgnn.data.splits import Split, count_items
 from mshgnn.training.batches import GraphBatch, PackedGraphs, whole_graph
 from mshgnn.training.curves import CURVE_NAMES, Curves
 from mshgnn.training.metrics import measure
@@ -97,6 +97,9 @@ def train_fold(
 
 def prepare(dataset: GraphDataset, split: Split, settings: TrainingSettings) -> Fold:
     """Everything about a fold that does not change from epoch to epoch."""
+    if len(split.train) == 0 or len(split.test) == 0:
+        raise DataError(f"{dataset.name}: the split has nothing to {'test' if len(split.train) else 'train'} on")
+    count_items(split, dataset.num_items, f"{dataset.name}: the split")
     return (_node_fold if dataset.task == "node" else _graph_fold)(dataset, split, settings)
 
 

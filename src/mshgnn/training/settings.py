@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 class TrainingSettings(BaseModel):
     """Optimiser, schedule, epochs and stopping. Dropout belongs to the model's options."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     optimiser: Literal["adam", "adamw"] = "adam"
     learning_rate: Annotated[float, Field(gt=0)] = 1e-3
