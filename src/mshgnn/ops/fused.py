@@ -229,9 +229,9 @@ def harmonic_aggregate_fused(
     """The kernels; see :func:`mshgnn.ops.harmonic_aggregate`."""
     gating = 0 if gate is None else GATINGS.index(gate_activation)
     traced = torch.compiler.is_compiling() or type(x_receiver) not in (Tensor, torch.nn.Parameter)
-    operator: Callable[..., tuple[Tensor, Tensor]] = _without_gradient
-    if traced or torch.is_grad_enabled():
-        operator = _forward if traced else _Eager.apply
+    operator: Callable[..., tuple[Tensor, Tensor]] = _forward
+    if not traced:
+        operator = _Eager.apply if torch.is_grad_enabled() else _without_gradient
     total, gated = operator(
         x_receiver, x_sender, weight, bias, phase, csr.rowptr, csr.sender, frequencies, edge_phase, gate, gating
     )
