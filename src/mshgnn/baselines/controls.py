@@ -17,9 +17,9 @@ from sklearn.preprocessing import StandardScaler
 from torch_geometric.data import Data
 from torch_geometric.utils import degree
 
+from mshgnn.baselines.labels import Labels, checked_labels, majority
 from mshgnn.baselines.wl import Initial, has_constant_features, wl_colourings
-
-Labels = NDArray[np.int64]
+from mshgnn.baselines.wl_kernel import WLKernel
 
 
 class Control(Protocol):
@@ -37,7 +37,7 @@ class Majority:
 
     def fit(self, graphs: Sequence[Data], y: ArrayLike) -> Self:
         """Count the classes."""
-        self.label_ = majority(_labels(graphs, y))
+        self.label_ = majority(checked_labels(graphs, y))
         return self
 
     def predict(self, graphs: Sequence[Data]) -> Labels:
@@ -58,7 +58,7 @@ class WLLookup:
 
     def fit(self, graphs: Sequence[Data], y: ArrayLike) -> Self:
         """Fill the table."""
-        labels = _labels(graphs, y)
+        labels = checked_labels(graphs, y)
         self.initial_: Initial = "degree" if has_constant_features(graphs) else "features"
         self.label_ = majority(labels)
         seen: dict[bytes, list[int]] = {}
@@ -91,7 +91,7 @@ class NearestNeighbours:
 
     def fit(self, graphs: Sequence[Data], y: ArrayLike) -> Self:
         """Keep the statistics of the training graphs."""
-        labels = _labels(graphs, y)
+        labels = checked_labels(graphs, y)
         vote = KNeighborsClassifier(n_neighbors=min(self.neighbours, len(graphs)))
         self.pipeline_: Pipeline = make_pipeline(StandardScaler(), vote)
         self.pipeline_.fit(graph_statistics(graphs), labels)
@@ -104,7 +104,12 @@ class NearestNeighbours:
         return np.asarray(self.pipeline_.predict(graph_statistics(graphs)), dtype=np.int64)
 
 
-CONTROLS: dict[str, type[Control]] = {"majority": Majority, "wl-lookup": WLLookup, "knn": NearestNeighbours}
+CONTROLS: dict[str, type[Control]] = {
+    "majority": Majority,
+    "wl-lookup": WLLookup,
+    "wl-kernel": WLKernel,
+    "knn": NearestNeighbours,
+}
 
 
 def graph_statistics(graphs: Sequence[Data]) -> NDArray[np.float64]:
@@ -130,15 +135,3 @@ def _degree_statistics(graph: Data) -> tuple[float, float, float, float]:
     if not degrees.size:
         return (0.0, 0.0, 0.0, 0.0)
     return (float(degrees.mean()), float(degrees.std()), float(degrees.min()), float(degrees.max()))
-
-
-def majority(labels: Labels) -> int:
-    """The most frequent label, the smallest of a tie."""
-    return int(np.bincount(labels).argmax())
-
-
-def _labels(graphs: Sequence[Data], y: ArrayLike) -> Labels:
-    labels = np.asarray(y, dtype=np.int64).reshape(-1)
-    if len(labels) != len(graphs) or not len(labels):
-        raise ValueError(f"y must hold one class a graph, got {len(labels)} for {len(graphs)} graphs")
-    return labels

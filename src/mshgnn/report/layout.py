@@ -41,6 +41,7 @@ MODELS = {
     "joint-gat": "GAT of the paper",
     "mlp": "MLP on summed features",
     "knn": "5-NN on degree and Rayleigh statistics",
+    "wl-kernel": "1-WL kernel, support vectors",
     "wl-lookup": "1-WL lookup table",
     "majority": "majority class",
 }
