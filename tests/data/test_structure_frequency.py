@@ -6,6 +6,8 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
+from sklearn.model_selection import KFold, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
 from torch_geometric.data import Data
 
 from mshgnn.data import DataError, GraphDataset, StructureFrequencyDataset, load
@@ -152,3 +154,20 @@ def test_a_quarter_turn_makes_two_modes_of_a_ring_alike(n: int) -> None:
     # multiples of 2 pi / m with m = n / gcd(n, k): a quarter wave is among them when 4 divides m.
     alike = sum((n // math.gcd(n, k)) % 4 == 0 for k in (1, 2, 3, 4))
     assert StructureFrequencyDataset(nodes=n).ceiling() == pytest.approx((1 - alike / 10 + 2) / 3)
+
+
+def test_an_eigenvalue_tells_half_of_the_paired_modes_where_nothing_is_rewired() -> None:
+    """Twice a ring, with modes 1 to 8 in four pairs and 0 and 9 alone, and a chain, whose eigenvalues all differ."""
+    assert StructureFrequencyDataset(nodes=20, rewired=0.0).eigenvalue_ceiling() == pytest.approx((0.6 + 1 + 0.6) / 3)
+
+
+def test_what_an_eigenvalue_tells_is_what_its_neighbours_in_the_data_set_tell() -> None:
+    """A vote of fifty neighbours on the eigenvalue, of perturbed rings made by the generator itself, is the truth."""
+    made = StructureFrequencyDataset(nodes=24, graphs_per_class=500, seed=5).generate()
+    perturbed = [graph for graph in made.graphs if int(graph.y) >= 20]
+    signals = [(graph, graph.x[:, 0].double().numpy()) for graph in perturbed]
+    values = np.array([[x @ laplacian(graph) @ x] for graph, x in signals])
+    modes = np.array([int(graph.y) - 20 for graph in perturbed])
+    vote = cross_val_score(KNeighborsClassifier(50), values, modes, cv=KFold(5, shuffle=True, random_state=0)).mean()
+    found = StructureFrequencyDataset(nodes=24).eigenvalue_ceiling()
+    assert found == pytest.approx((0.6 + 1 + vote) / 3, abs=0.01)
