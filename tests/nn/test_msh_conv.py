@@ -309,3 +309,35 @@ def test_a_step_turns_phases_little_at_any_width() -> None:
     # The shift adds the same at any width, the projections with its root; read as sums both would grow with the width.
     assert wide < 4 * narrow
     assert wide < 0.1
+
+
+def test_relative_phases_start_half_of_the_phases_on_differences() -> None:
+    torch.manual_seed(0)
+    conv = MSHConv(6, 4, num_projections=5, normalize=False, relative_phases=True)
+    with torch.no_grad():
+        conv.generator.weight.zero_()  # what a receiver adds to the shared projections
+    x, edge_index = torch.randn(7, 6), torch.randint(7, (2, 20))
+    phases, moved = conv.edge_phases(x, edge_index), conv.edge_phases(x + 3.0, edge_index)
+    assert torch.allclose(phases[:, :2], moved[:, :2], atol=1e-5)
+    assert bool(((phases[:, 2:] - moved[:, 2:]).abs() > 1e-3).all())
+    assert float(phases[:, :2].std()) > 0.1, "a difference of zero everywhere would pass, too"
+
+
+def test_relative_phases_draw_nothing_else_anew() -> None:
+    torch.manual_seed(0)
+    plain = MSHConv(6, 4, num_projections=4).state_dict()
+    torch.manual_seed(0)
+    relative = MSHConv(6, 4, num_projections=4, relative_phases=True).state_dict()
+    changed = [name for name in plain if not torch.equal(plain[name], relative[name])]
+    assert changed == ["phase_shift.weight"]
+    assert torch.equal(plain["phase_shift.weight"][2:], relative["phase_shift.weight"][2:])
+
+
+@pytest.mark.parametrize(
+    ("channels", "options"), [(6, {"phase": False}), (6, {"phase_scale": None}), ((6, 5), {"phase_scale": 0.3})]
+)
+def test_relative_phases_need_a_shift_its_scale_and_one_width(
+    channels: int | tuple[int, int], options: dict[str, Any]
+) -> None:
+    with pytest.raises(ValueError, match="relative_phases needs"):
+        MSHConv(channels, 4, relative_phases=True, **options)

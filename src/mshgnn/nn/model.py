@@ -66,6 +66,7 @@ class MSHGNN(nn.Module):
         edge_dim: width of the edge features, ``None`` without.
         normalize: layer-normalise the states before the projection.
         phase_scale: where the learned scale of the phase starts; ``None``: as printed.
+        relative_phases: start half of the phases on differences of the states, see :class:`MSHConv`.
         update: what becomes of the message, see :class:`HarmonicBlock`.
         readout: ``"frequency"`` (:class:`FrequencyAwarePooling`), ``"mean"``, ``"sum"``, ``"max"`` of the node states,
             or ``"attention"`` over the final node states. Graph task only.
@@ -95,6 +96,7 @@ class MSHGNN(nn.Module):
         edge_dim: int | None = None,
         normalize: bool = True,
         phase_scale: float | None = 0.3,
+        relative_phases: bool = False,
         update: Update = "residual",
         readout: Readout = "sum",
         readout_channels: int = 16,
@@ -142,6 +144,7 @@ class MSHGNN(nn.Module):
             "edge_dim": edge_dim,
             "normalize": normalize,
             "phase_scale": phase_scale,
+            "relative_phases": relative_phases,
             "update": update,
             "readout": readout,
             "readout_channels": readout_channels,
@@ -173,6 +176,7 @@ class MSHGNN(nn.Module):
                     edge_dim=edge_dim,
                     normalize=normalize,
                     phase_scale=phase_scale,
+                    relative_phases=relative_phases,
                     root_weight=block_update == "residual",
                 ),
                 block_update,

@@ -46,6 +46,9 @@ class MSHConv(MessagePassing):
         normalize: layer-normalise the features before the generator and the product.
         phase_scale: where the learned scale ``s`` starts; ``None`` leaves the phase and the initialisation of the
             linear maps as printed.
+        relative_phases: start half of the projections on differences, :math:`\phi_v = -s F_v h_v / \sqrt{d}`, so that
+            their phases see :math:`h_u - h_v`; the other half sees :math:`h_u` alone. Needs the phase shift, its
+            scale, and senders as wide as receivers.
         root_weight: add ``W_r h_v`` (with a bias), so that a node without senders keeps its own state.
 
     Shapes:
@@ -67,6 +70,7 @@ class MSHConv(MessagePassing):
         edge_dim: int | None = None,
         normalize: bool = True,
         phase_scale: float | None = 0.3,
+        relative_phases: bool = False,
         root_weight: bool = True,
     ) -> None:
         check_choice("aggr", aggr, AGGREGATIONS)
@@ -77,6 +81,8 @@ class MSHConv(MessagePassing):
             check_positive("edge_dim", edge_dim)
         if phase_scale is not None:
             check_number("phase_scale", phase_scale)
+        if relative_phases and (not phase or phase_scale is None or sender_channels != receiver_channels):
+            raise ValueError("relative_phases needs phase=True, a phase_scale, and senders as wide as receivers")
         # The generator F_v is a 3-D node tensor on the message path, so nodes must lie along dimension 0.
         super().__init__(aggr="sum", node_dim=0)
         self.in_channels = in_channels
@@ -94,6 +100,7 @@ class MSHConv(MessagePassing):
         self.root = nn.Linear(receiver_channels, out_channels) if root_weight else None
         self.sender_norm = nn.LayerNorm(sender_channels) if normalize else None
         self.receiver_norm = nn.LayerNorm(receiver_channels) if normalize and not isinstance(in_channels, int) else None
+        self.relative_phases = relative_phases
         self.initial_phase_scale = phase_scale
         self.phase_scale = None if phase_scale is None else nn.Parameter(torch.empty(()))
         self.reset_parameters()
@@ -113,6 +120,10 @@ class MSHConv(MessagePassing):
             self.generator.bias.normal_()
             if self.phase_shift is not None:
                 self.phase_shift.weight.normal_(std=0.5)
+            if self.relative_phases and self.phase_shift is not None:
+                half = self.num_projections // 2
+                shared = self.generator.bias.view(self.num_projections, self.sender_channels)[:half]
+                self.phase_shift.weight[:half] = -self.initial_phase_scale * math.sqrt(self.sender_channels) * shared
             if self.encoding.num_bands:
                 # High bands are rough functions of the input: they start small and earn their place.
                 bands = self.encoding.frequencies.repeat_interleave(2 * self.num_projections)

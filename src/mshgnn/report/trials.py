@@ -10,9 +10,9 @@ from mshgnn.evaluation.rules import extended
 from mshgnn.report.layout import SETS, markdown
 from mshgnn.report.results import Results, runs
 
-TRIAL_QUESTIONS = ("options", "hubs", "head", "dropout", "depth", "projections", "joint", "phase")
+TRIAL_QUESTIONS = ("options", "hubs", "head", "dropout", "depth", "projections", "relative", "joint", "phase")
 """What trials were run for: single options of ``stable``, sets with hubs, layers of the head, dropout on small sets,
-depth on node sets, projections with their frequencies and conditioning, the joint task within its parameter budget, how
+depth on node sets, projections with their frequencies and conditioning, phases of differences, the joint task within its parameter budget, how
 receivers condition phases."""
 
 
