@@ -41,11 +41,8 @@ class WLKernel:
         """Number the colours of the training graphs, choose the penalty and fit."""
         labels = checked_labels(graphs, y)
         self.initial_: Initial = "degree" if has_constant_features(graphs) else "features"
-        colours, _ = self._coloured(graphs)
         self.columns_: dict[bytes, int] = {}
-        for row in colours:
-            self.columns_.setdefault(row.tobytes(), len(self.columns_))
-        self.counts_ = self._counts(graphs)
+        self.counts_ = self._counts(graphs, self.columns_)
         self.machine_ = _machine(labels)
         self.machine_.fit(self._kernel(self.counts_), labels)
         return self
@@ -54,23 +51,21 @@ class WLKernel:
         """The class of every graph."""
         if not graphs:
             return np.empty(0, dtype=np.int64)
-        return np.asarray(self.machine_.predict(self._kernel(self._counts(graphs))), dtype=np.int64)
+        # A colour that no training graph has adds to the norm alone: in the product with a training graph it is zero.
+        counts = self._counts(graphs, dict(self.columns_))[:, : len(self.columns_)]
+        return np.asarray(self.machine_.predict(self._kernel(counts)), dtype=np.int64)
 
     def _kernel(self, counts: csr_matrix) -> NDArray[np.float64]:
         """Similarity of every graph with every training graph: ``[G, training graphs]``."""
         dense: NDArray[np.float64] = (counts @ self.counts_.T).toarray()
         return dense
 
-    def _counts(self, graphs: Sequence[Data]) -> csr_matrix:
-        """Counts of the known colours, each row divided by the norm of all counts of its graph: ``[G, colours]``.
-
-        A colour that no training graph has adds to the norm alone: in the product with a training graph it is zero.
-        """
+    def _counts(self, graphs: Sequence[Data], columns: dict[bytes, int]) -> csr_matrix:
+        """Counts of all colours, each row of length 1: ``[G, colours]``; a new colour gets the next of the columns."""
         colours, owner = self._coloured(graphs)
-        column: dict[bytes, int] = dict(self.columns_)
-        places = np.array([column.setdefault(row.tobytes(), len(column)) for row in colours], dtype=np.int64)
-        counts = csr_matrix((np.ones(len(places)), (owner, places)), shape=(len(graphs), len(column)))
-        return normalize(counts)[:, : len(self.columns_)]
+        places = np.array([columns.setdefault(row.tobytes(), len(columns)) for row in colours], dtype=np.int64)
+        counts = csr_matrix((np.ones(len(places)), (owner, places)), shape=(len(graphs), len(columns)))
+        return normalize(counts)
 
     def _coloured(self, graphs: Sequence[Data]) -> tuple[Colours, NDArray[np.int64]]:
         """The colours of all rounds end to end, each with the number of its round, and the graph of each."""
