@@ -68,15 +68,10 @@ class WLKernel:
         return normalize(counts)
 
     def _coloured(self, graphs: Sequence[Data]) -> tuple[Colours, NDArray[np.int64]]:
-        """The colours of all rounds end to end, each with the number of its round, and the graph of each."""
-        sizes = np.array([graph.num_nodes for graph in graphs])
-        owner = np.repeat(np.arange(len(graphs)), sizes)
-        colourings = wl_colourings(graphs, self.rounds, self.initial_)
-        numbered = [
-            np.column_stack([colouring.nodes, np.full(len(colouring.nodes), round_, dtype=np.uint64)])
-            for round_, colouring in enumerate(colourings)
-        ]
-        return np.concatenate(numbered), np.tile(owner, len(numbered))
+        """The colours of all rounds end to end (no round has a colour of another), and the graph of each."""
+        owner = np.repeat(np.arange(len(graphs)), [graph.num_nodes for graph in graphs])
+        rounds = [colouring.nodes for colouring in wl_colourings(graphs, self.rounds, self.initial_)]
+        return np.concatenate(rounds), np.tile(owner, len(rounds))
 
 
 def _machine(labels: Labels) -> ClassifierMixin:
