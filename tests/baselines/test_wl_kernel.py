@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from random import Random
 
 import networkx as nx
 import numpy as np
@@ -72,13 +73,13 @@ def test_it_predicts_what_a_machine_on_networkx_colours_predicts(rounds: int) ->
 
 @given(st.integers(0, 10**6), st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=20)
-def test_it_is_deaf_to_the_names_of_nodes_and_the_order_of_graphs(seed: int, random: object) -> None:
+def test_it_is_deaf_to_the_names_of_nodes_and_the_order_of_graphs(seed: int, random: Random) -> None:
     graphs = random_graphs(12, seed)
     kernel = WLKernel().fit([as_data(graph) for graph in graphs], np.arange(12) % 2)
     renamed = []
     for graph in graphs:
         names = list(graph)
-        random.shuffle(names)  # type: ignore[attr-defined]
+        random.shuffle(names)
         other = nx.Graph()
         other.add_nodes_from(sorted(names))
         mapping = dict(zip(graph, names, strict=True))
