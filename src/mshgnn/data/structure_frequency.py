@@ -110,7 +110,7 @@ class StructureFrequencyDataset:
         return (float(np.mean(told_apart)) + others) / len(FAMILIES)
 
     def eigenvalue_ceiling(self, rings: int = 400) -> float:
-        """The best accuracy of a model that knows a graph's family, its size and the signal's eigenvalue, and no more.
+        """An estimate of the best accuracy from a graph's family, its size and the signal's eigenvalue alone.
 
         A chain's eigenvalue tells its mode, a ring's the pair of modes. A perturbed ring has a spectrum of its own, so
         that the place of an eigenvalue in it is a guess: the most frequent mode in each of fifty bins of eigenvalues.
@@ -120,17 +120,17 @@ class StructureFrequencyDataset:
         low, high = self.node_range
         right = []
         for n in range(low, high + 1):
-            pairs = 1 + int((np.diff(np.linalg.eigvalsh(laplacian(ring(n)))[:NUM_MODES]) > SAME_EIGENVALUE).sum())
+            told = _distinct_eigenvalues(np.linalg.eigvalsh(laplacian(ring(n))))
             perturbed = laplacian(rewired_rings(random, n, 2 * rings, round(self.rewired * n)))
             # Rounded, for what is equal but for the solver's last bits must not tell modes apart.
             guessed = _guessed_modes(*np.split(np.linalg.eigvalsh(perturbed)[:, :NUM_MODES].round(8), 2))
-            right.append((pairs / NUM_MODES + 1.0 + guessed) / len(FAMILIES))
+            right.append((told / NUM_MODES + 1.0 + guessed) / len(FAMILIES))
         return float(np.mean(right))
 
     def _distinct_ring_modes(self, n: int) -> int:
         values, vectors = symmetric_eigenvectors(laplacian(ring(n)[None]))
         if self.basis == "random":
-            return 1 + int((np.diff(values[0, :NUM_MODES]) > SAME_EIGENVALUE).sum())
+            return _distinct_eigenvalues(values[0])
         # Two sinusoids of one frequency on a ring are the same up to its symmetries when their sorted values are.
         signals = vectors[0, :, :NUM_MODES].T
         looks = {min(tuple(np.sort(x).round(6) + 0.0), tuple(np.sort(-x).round(6) + 0.0)) for x in signals}
@@ -213,6 +213,11 @@ def _connected(adjacency: Floats) -> npt.NDArray[np.bool_]:
         reached = (reached @ reached > 0).astype(np.float64)
     everywhere: npt.NDArray[np.bool_] = np.all(reached[:, 0] > 0, axis=1)
     return everywhere
+
+
+def _distinct_eigenvalues(values: npt.NDArray[np.floating]) -> int:
+    """How many of the eigenvalues of the modes, in ascending order, differ."""
+    return 1 + int((np.diff(values[:NUM_MODES]) > SAME_EIGENVALUE).sum())
 
 
 def _guessed_modes(known: Floats, new: Floats, bins: int = 50) -> float:

@@ -46,7 +46,7 @@ class MSHConv(MessagePassing):
         normalize: layer-normalise the features before the generator and the product.
         phase_scale: where the learned scale ``s`` starts; ``None`` leaves the phase and the initialisation of the
             linear maps as printed.
-        relative_phases: start half of the projections on differences, :math:`\phi_v = -s F_v h_v / \sqrt{d}`, so that
+        relative_phases: start half of the projections on differences, :math:`\phi_v = -s\, b_f h_v / \sqrt{d}`, so that
             their phases see :math:`h_u - h_v`; the other half sees :math:`h_u` alone. Needs the phase shift, its
             scale, and senders as wide as receivers.
         root_weight: add ``W_r h_v`` (with a bias), so that a node without senders keeps its own state.
@@ -120,10 +120,10 @@ class MSHConv(MessagePassing):
             self.generator.bias.normal_()
             if self.phase_shift is not None:
                 self.phase_shift.weight.normal_(std=0.5)
-            if self.relative_phases and self.phase_shift is not None:
-                half = self.num_projections // 2
-                shared = self.generator.bias.view(self.num_projections, self.sender_channels)[:half]
-                self.phase_shift.weight[:half] = -self.initial_phase_scale * math.sqrt(self.sender_channels) * shared
+                if self.relative_phases:
+                    half, scale = self.num_projections // 2, self.initial_phase_scale * math.sqrt(self.sender_channels)
+                    shared = self.generator.bias.view(self.num_projections, self.sender_channels)
+                    self.phase_shift.weight[:half] = -scale * shared[:half]
             if self.encoding.num_bands:
                 # High bands are rough functions of the input: they start small and earn their place.
                 bands = self.encoding.frequencies.repeat_interleave(2 * self.num_projections)
