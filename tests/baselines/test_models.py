@@ -245,6 +245,42 @@ def test_every_other_model_does(name: str) -> None:
     assert not torch.allclose(model(data.x, data.edge_index), without)
 
 
+@pytest.mark.parametrize("name", ["gcn-tuned", "gat-tuned", "sage-tuned"])
+@pytest.mark.parametrize("norm", ["layer", "batch"])
+@pytest.mark.parametrize("residual", [True, False])
+def test_a_tuned_stack_is_its_formula(name: str, norm: str, residual: bool) -> None:
+    """Written out with dense matrices: a loop at every node; message, map of the input, norm, ReLU, twice; a head."""
+    options = {"norm": norm, "residual": residual, "hidden_channels": 8}
+    model, data = make(name, "node", options).eval(), graph(ring(5)[:, 1:], 5, 0)
+    weights = model.state_dict()
+    adjacency = torch.eye(5).index_put_((data.edge_index[1], data.edge_index[0]), torch.tensor(1.0))
+    degree = adjacency.sum(dim=1)
+    h = data.x
+    for layer in range(2):
+        own = {path.removeprefix(f"convs.{layer}."): weight for path, weight in weights.items()}
+        if name == "gcn-tuned":
+            m = (adjacency / (degree[:, None] * degree).sqrt()) @ (h @ own["lin.weight"].T) + own["bias"]
+        elif name == "sage-tuned":
+            m = (
+                (adjacency / degree[:, None]) @ h @ own["lin_l.weight"].T
+                + own["lin_l.bias"]
+                + h @ own["lin_r.weight"].T
+            )
+        else:
+            sent = h @ own["lin.weight"].T
+            score = (sent @ own["att_src"].flatten())[None, :] + (sent @ own["att_dst"].flatten())[:, None]
+            score = nn.functional.leaky_relu(score, 0.2).masked_fill(adjacency == 0, -torch.inf)
+            m = score.softmax(dim=1) @ sent
+        if residual:
+            m = m + h @ weights[f"maps.{layer}.weight"].T + weights[f"maps.{layer}.bias"]
+        if norm == "layer":
+            m = (m - m.mean(dim=1, keepdim=True)) / (m.var(dim=1, unbiased=False, keepdim=True) + 1e-5).sqrt()
+        else:
+            m = m / (1 + 1e-5) ** 0.5  # fresh statistics
+        h = m.relu()
+    torch.testing.assert_close(model(data.x, data.edge_index), h @ weights["head.weight"].T + weights["head.bias"])
+
+
 @pytest.mark.parametrize(("task", "share"), [("node", 0.5), ("graph", 0.0)])
 @pytest.mark.parametrize("name", ["msh-stable", "gcn"])
 def test_encoded_features_are_dropped_on_node_tasks_alone(name: str, task: Task, share: float) -> None:

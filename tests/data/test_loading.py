@@ -126,8 +126,17 @@ def test_feature_options() -> None:
     for name, features in (("MUTAG", "attributes"), ("Minesweeper", "attributes"), ("MUTAG", "colour")):
         with pytest.raises(DataError, match=r"attributes|colour"):
             load(name, features=features, root=shared_root)
-    with pytest.raises(DataError, match="node tasks"):
-        load("MUTAG", largest_component=True, root=shared_root)
+    for wrong in ({"largest_component": True}, {"features": "scaled"}):
+        with pytest.raises(DataError, match="node tasks"):
+            load("MUTAG", **wrong, root=shared_root)
+
+
+@needs_mirror
+def test_scaled_features_are_shares_of_their_sum() -> None:
+    counts, shares = (
+        load("AmazonPhoto", features=kind, root=shared_root).graphs[0].x for kind in ("default", "scaled")
+    )
+    torch.testing.assert_close(shares, counts / counts.sum(dim=1, keepdim=True))
 
 
 @pytest.fixture

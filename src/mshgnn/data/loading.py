@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 from torch_geometric.data import Data
-from torch_geometric.transforms import LargestConnectedComponents
+from torch_geometric.transforms import LargestConnectedComponents, NormalizeFeatures
 
 from mshgnn.data.catalogue import Entry, find
 from mshgnn.data.dataset import DataError, GraphDataset, from_graphs
@@ -16,7 +16,7 @@ from mshgnn.data.store import data_root
 from mshgnn.data.structure_frequency import StructureFrequencyDataset
 from mshgnn.data.upstream import open_upstream
 
-FEATURES = ("default", "attributes", "degree", "constant")
+FEATURES = ("default", "attributes", "degree", "constant", "scaled")
 
 
 def load(
@@ -29,6 +29,7 @@ def load(
         features: ``default``: one-hot node labels; degrees one-hot or a constant where there are none.
             ``attributes``: continuous attributes before the labels (TU sets that have them).
             ``degree``: one-hot degrees instead. ``constant``: one column of ones instead.
+            ``scaled``: every node's features divided by their sum (node tasks, whose features are counts).
         largest_component: keep only the largest connected component (node tasks); ``n_id`` holds the
             original numbers of the nodes kept.
         root: where prepared data is kept (default: ``MSHGNN_DATA``, else the platform's cache folder).
@@ -38,6 +39,8 @@ def load(
     entry = find(name)
     if largest_component and entry.task != "node":
         raise DataError(f"{entry.name}: largest_component is for node tasks")
+    if features == "scaled" and entry.task != "node":
+        raise DataError(f"{entry.name}: scaled features are for node tasks")
     if features == "attributes" and entry.family != "tu":
         raise DataError(f"{entry.name}: has no attributes beside its features")
     if entry.family == "structure-frequency":
@@ -78,6 +81,8 @@ def _set_features(entry: Entry, graphs: list[Data], features: str) -> None:
         set_constant(graphs)
     elif features == "degree":
         set_degree(graphs, entry.degree_cap)
+    elif features == "scaled":
+        graphs[0].x = NormalizeFeatures()(graphs[0]).x
 
 
 def _largest_component(graph: Data) -> Data:
