@@ -64,13 +64,15 @@ def test_any_damage_is_noticed_and_set_aside(tmp_path: Path, data: st.DataObject
         assert found == make_result()
 
 
-def test_a_fold_in_the_wrong_file_is_set_aside(tmp_path: Path) -> None:
+def test_a_fold_in_the_wrong_file_is_set_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = make_store(tmp_path)
     store.save(make_result())
     folds = store.folder / "folds"
     (folds / "seed0-fold01.json.gz").rename(folds / "seed0-fold02.json.gz")
     assert store.load(FoldKey(0, 2)) is None
     assert (folds / "seed0-fold02.json.gz.damaged").exists()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "seed0-fold02.json.gz: damaged (seed0-fold02.json.gz holds another fold)" in line
 
 
 def test_the_folder_of_another_run_is_refused_and_the_difference_named(tmp_path: Path) -> None:

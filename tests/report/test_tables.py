@@ -55,6 +55,14 @@ def test_the_rules_table_shows_the_papers_figure_and_the_ceiling() -> None:
     assert len(table.splitlines()) == 2 + len(GRAPH_SETS)
 
 
+def test_a_recipe_of_others_stands_beside_what_they_published_and_not_among_the_models() -> None:
+    models = ("gat-tuned", "gat", "msh-stable")
+    records = {("AmazonComputers", model): make_record("AmazonComputers", model, 0.875) for model in models}
+    results = Results(records, {}, {}, {})
+    assert TABLES["node-tuned"](results).splitlines()[2:] == ["| Computers, GAT (1 fold) | 94.1 | 87.5 | 87.5 |"]
+    assert len(TABLES["node-models"](results).splitlines()) == 2 + 2
+
+
 def test_the_joint_task_is_shown_under_every_rule_without_its_control() -> None:
     dataset = "structure-frequency-varied"
     records = {(dataset, model): make_record(dataset, model, 0.25) for model in ("joint-gcn", "knn")}

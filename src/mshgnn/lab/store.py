@@ -14,6 +14,7 @@ import gzip
 import hashlib
 import json
 import os
+import sys
 import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -159,7 +160,7 @@ class RunStore:
         self._write(self._path(result.key), payload, compress=True)
 
     def load(self, key: FoldKey) -> FoldResult | None:
-        """A finished fold, or ``None``; a damaged file is set aside as ``*.damaged`` and counts as missing."""
+        """A finished fold, or ``None``; a damaged file is set aside as ``*.damaged``, says so and counts as missing."""
         path = self._path(key)
         try:
             values = decode(path.read_bytes())
@@ -175,8 +176,11 @@ class RunStore:
             )
         except FileNotFoundError:
             return None
-        except (KeyError, TypeError, ValueError):
-            path.replace(path.with_name(path.name + ".damaged"))
+        except (KeyError, TypeError, ValueError) as error:
+            aside = path.replace(path.with_name(path.name + ".damaged"))
+            print(
+                f"mshgnn: {path}: damaged ({error}); kept as {aside.name}, the fold counts as missing", file=sys.stderr
+            )
             return None
 
     def results(self) -> list[FoldResult]:

@@ -21,11 +21,19 @@ class PublishedFigure:
 
 def paper_figures(method: str = "MSH-GNN") -> dict[str, PublishedFigure]:
     """What the paper prints for ``method``, by data set: its tables of graph and node classification."""
-    figures = {}
-    for table in ("graph_classification.csv", "node_classification.csv"):
-        with (files("mshgnn.report") / "published" / table).open(encoding="utf-8") as lines:
-            for row in csv.DictReader(lines):
-                if row["method"] == method and row["mean"] not in ("", "OOM"):
-                    std = float(row["std"]) if row["std"] else None
-                    figures[row["dataset"]] = PublishedFigure(float(row["mean"]), std)
-    return figures
+    return _read("graph_classification.csv", method) | _read("node_classification.csv", method)
+
+
+def held_out_figures(method: str) -> dict[str, PublishedFigure]:
+    """What others have printed for ``method``, by data set, the epoch chosen on validation."""
+    return _read("held_out.csv", method)
+
+
+def _read(table: str, method: str) -> dict[str, PublishedFigure]:
+    """The figures of one method in one table, by data set."""
+    with (files("mshgnn.report") / "published" / table).open(encoding="utf-8") as lines:
+        return {
+            row["dataset"]: PublishedFigure(float(row["mean"]), float(row["std"]) if row["std"] else None)
+            for row in csv.DictReader(lines)
+            if row["method"] == method and row["mean"] not in ("", "OOM")
+        }
