@@ -6,6 +6,7 @@ import pickle
 import random
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -14,6 +15,7 @@ from torch_geometric.nn import MessagePassing
 from transcription import transcribed
 
 from mshgnn.nn import MSHConv
+from mshgnn.nn.msh_conv import Aggregation
 from mshgnn.ops import set_backend
 from mshgnn.testing import assert_gradients, assert_permutation_equivariant
 
@@ -341,3 +343,43 @@ def test_relative_phases_need_a_shift_its_scale_and_one_width(
 ) -> None:
     with pytest.raises(ValueError, match="relative_phases needs"):
         MSHConv(channels, 4, relative_phases=True, **options)
+
+
+@pytest.mark.parametrize("aggr", ["sum", "mean", "sqrt_degree"])
+@pytest.mark.parametrize("through_messages", [False, True])
+def test_centered_messages_are_what_is_left_of_the_mean_of_their_encoding(
+    aggr: Aggregation, through_messages: bool
+) -> None:
+    torch.manual_seed(0)
+    conv = MSHConv(6, 4, num_projections=3, frequencies=(1.0, 3.0), aggr=aggr, phase_scale=0.5, centered=True).double()
+    if through_messages:
+        conv.register_message_forward_hook(lambda *_: None)
+    x, edge_index = torch.randn(7, 6, dtype=torch.float64), torch.randint(6, (2, 20))  # node 6 has no senders
+    points, weights = np.polynomial.hermite_e.hermegauss(60)
+    phases = torch.from_numpy(0.5 * points).view(-1, 1).expand(-1, 3)
+    mean = (torch.from_numpy(weights / weights.sum()).view(-1, 1) * conv.encoding(phases)).sum(dim=0)
+    messages = conv.edge_messages(x, edge_index) - conv.output(mean)
+    total = torch.zeros(7, 4, dtype=torch.float64).index_add(0, edge_index[1], messages)
+    degree = torch.bincount(edge_index[1], minlength=7).clamp(min=1).double()[:, None]
+    divisor = {"sum": torch.ones_like(degree), "mean": degree, "sqrt_degree": degree.sqrt()}[aggr]
+    assert conv.root is not None
+    torch.testing.assert_close(conv(x, edge_index), conv.root(x) + total / divisor)
+    torch.testing.assert_close(conv(x, edge_index)[6], conv.root(x)[6])
+
+
+def test_at_the_start_centered_messages_say_more_about_senders_than_about_nothing() -> None:
+    shares = []
+    for centered in (False, True):
+        torch.manual_seed(0)
+        conv = MSHConv(64, 32, aggr="mean", root_weight=False, centered=centered)
+        out = conv(torch.randn(500, 64), torch.randint(500, (2, 10_000))).detach()
+        shares.append(float(out.mean(dim=0).norm() / (out - out.mean(dim=0)).norm(dim=1).mean()))
+    plain, left = shares
+    assert plain > 3.0
+    assert left < 1.0
+
+
+@pytest.mark.parametrize("options", [{"phase_scale": None}, {"frequencies": "none"}])
+def test_centered_needs_a_scale_and_frequencies(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="centered needs"):
+        MSHConv(6, 4, centered=True, **options)

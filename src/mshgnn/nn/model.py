@@ -67,6 +67,7 @@ class MSHGNN(nn.Module):
         normalize: layer-normalise the states before the projection.
         phase_scale: where the learned scale of the phase starts; ``None``: as printed.
         relative_phases: start half of the phases on differences of the states, see :class:`MSHConv`.
+        centered: take the mean of the cosines from the messages, see :class:`MSHConv`.
         update: what becomes of the message, see :class:`HarmonicBlock`.
         readout: ``"frequency"`` (:class:`FrequencyAwarePooling`), ``"mean"``, ``"sum"``, ``"max"`` of the node states,
             or ``"attention"`` over the final node states. Graph task only.
@@ -97,6 +98,7 @@ class MSHGNN(nn.Module):
         normalize: bool = True,
         phase_scale: float | None = 0.3,
         relative_phases: bool = False,
+        centered: bool = False,
         update: Update = "residual",
         readout: Readout = "sum",
         readout_channels: int = 16,
@@ -145,6 +147,7 @@ class MSHGNN(nn.Module):
             "normalize": normalize,
             "phase_scale": phase_scale,
             "relative_phases": relative_phases,
+            "centered": centered,
             "update": update,
             "readout": readout,
             "readout_channels": readout_channels,
@@ -177,6 +180,7 @@ class MSHGNN(nn.Module):
                     normalize=normalize,
                     phase_scale=phase_scale,
                     relative_phases=relative_phases,
+                    centered=centered,
                     root_weight=block_update == "residual",
                 ),
                 block_update,

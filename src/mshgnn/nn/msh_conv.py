@@ -49,6 +49,10 @@ class MSHConv(MessagePassing):
         relative_phases: start half of the projections on differences, :math:`\phi_v = -s\, b_f h_v / \sqrt{d}`, so that
             their phases see :math:`h_u - h_v`; the other half sees :math:`h_u` alone. Needs the phase shift, its
             scale, and senders as wide as receivers.
+        centered: take from the messages what their cosines give on average at the start, :math:`W_o c` with
+            :math:`c = \exp(-(w_k s)^2 / 2)` for cosines and 0 for sines. Otherwise that constant, times the number of
+            senders, outweighs what the senders say. Needs a ``phase_scale`` and frequencies; a readout's gated messages
+            stay as they are.
         root_weight: add ``W_r h_v`` (with a bias), so that a node without senders keeps its own state.
 
     Shapes:
@@ -71,6 +75,7 @@ class MSHConv(MessagePassing):
         normalize: bool = True,
         phase_scale: float | None = 0.3,
         relative_phases: bool = False,
+        centered: bool = False,
         root_weight: bool = True,
     ) -> None:
         check_choice("aggr", aggr, AGGREGATIONS)
@@ -93,6 +98,8 @@ class MSHConv(MessagePassing):
         self.sender_channels, self.receiver_channels = sender_channels, receiver_channels
 
         self.encoding = HarmonicEncoding(frequencies, learn_frequencies)
+        if centered and (phase_scale is None or not self.encoding.num_bands):
+            raise ValueError("centered needs a phase_scale and frequencies")
         self.generator = nn.Linear(receiver_channels, num_projections * sender_channels)
         self.phase_shift = nn.Linear(receiver_channels, num_projections) if phase else None
         self.edge_projection = nn.Linear(edge_dim, num_projections, bias=False) if edge_dim is not None else None
@@ -101,6 +108,7 @@ class MSHConv(MessagePassing):
         self.sender_norm = nn.LayerNorm(sender_channels) if normalize else None
         self.receiver_norm = nn.LayerNorm(receiver_channels) if normalize and not isinstance(in_channels, int) else None
         self.relative_phases = relative_phases
+        self.centered = centered
         self.initial_phase_scale = phase_scale
         self.phase_scale = None if phase_scale is None else nn.Parameter(torch.empty(()))
         self.reset_parameters()
@@ -216,6 +224,8 @@ class MSHConv(MessagePassing):
                 )
                 messages = self.output(total.to(self.output.weight.dtype))
                 gated = None if gated_total is None else self.output(gated_total.to(self.output.weight.dtype))
+        if self.centered:
+            messages = messages - csr.degree.to(messages.dtype).unsqueeze(-1) * self._resting_message(messages.dtype)
         if self.aggregation != "sum":
             degree = csr.degree.clamp(min=1).to(messages.dtype).unsqueeze(-1)
             divisor = degree if self.aggregation == "mean" else degree.sqrt()
@@ -223,6 +233,14 @@ class MSHConv(MessagePassing):
             gated = None if gated is None else gated / divisor
         out = messages if self.root is None else messages + self.root(raw_receiver)
         return out, gated
+
+    def _resting_message(self, dtype: torch.dtype) -> Tensor:
+        """``W_o c``, ``[out_channels]``: the mean message of normal phases with the deviation ``s`` of the start."""
+        assert self.initial_phase_scale is not None
+        cosines = [math.exp(-((frequency * self.initial_phase_scale) ** 2) / 2) for frequency in self.encoding.initial]
+        bands = self.output.weight.view(self.out_channels, len(cosines), 2, self.num_projections)
+        of_cosines = bands[:, :, 1].sum(dim=-1).to(dtype)
+        return of_cosines @ torch.tensor(cosines, dtype=dtype, device=of_cosines.device)
 
     def _needs_messages(self) -> bool:
         """Whether somebody wants each edge's message: an explainer, or a hook on PyG's message passing."""
