@@ -10,10 +10,21 @@ from mshgnn.evaluation.rules import extended
 from mshgnn.report.layout import SETS, markdown
 from mshgnn.report.results import Results, runs
 
-TRIAL_QUESTIONS = ("options", "hubs", "head", "dropout", "depth", "projections", "relative", "joint", "phase")
+TRIAL_QUESTIONS = (
+    "options",
+    "hubs",
+    "head",
+    "dropout",
+    "depth",
+    "projections",
+    "relative",
+    "centered",
+    "joint",
+    "phase",
+)
 """What trials were run for: single options of ``stable``, sets with hubs, layers of the head, dropout on small sets,
-depth on node sets, projections with their frequencies and conditioning, phases of differences, the joint task within
-its parameter budget, how receivers condition phases."""
+depth on node sets, projections with their frequencies and conditioning, phases of differences, messages without the
+mean of their cosines, the joint task within its parameter budget, how receivers condition phases."""
 
 
 def trials(results: Results, question: str) -> str:
