@@ -28,7 +28,7 @@ GOALS = {
     "structure-frequency-varied": 80.0,
     "structure-frequency-wellposed": 72.0,
 }
-"""Set before the first run, in percent under ``best_validation``; most are the best figure found in print that was
+"""Set before the runs, in percent under ``best_validation``; most are the best figure found in print that was
 chosen on validation."""
 
 
