@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Literal
 
 import torch
 from pydantic import PositiveInt
@@ -17,14 +16,13 @@ from mshgnn.baselines.base import Baseline, Share, Task, dropout, pool
 from mshgnn.baselines.builder import ModelBuilder, option_types
 from mshgnn.baselines.shell import SPARSE_PRODUCTS, receiver_rows
 from mshgnn.nn.encoder import Encoder
-from mshgnn.nn.norm import batch_norm
 
 
 class TunedStack(Baseline):
     r"""Convolutions without an encoder, then a linear head.
 
     .. math::
-        h^0 = x, \qquad h^{l+1} = \mathrm{dropout}(\mathrm{ReLU}(\mathrm{norm}(\mathrm{conv}(h^l) \; (+\, W h^l))))
+        h^0 = x, \qquad h^{l+1} = \mathrm{dropout}(\mathrm{ReLU}(\mathrm{LN}(\mathrm{conv}(h^l) \; (+\, W h^l))))
 
     Every node has a loop. A graph's embedding is the mean of its last node states.
 
@@ -36,7 +34,6 @@ class TunedStack(Baseline):
         hidden_channels: width of the node states.
         num_layers: number of convolutions.
         dropout: share dropped after every convolution.
-        norm: ``"layer"`` over the features of a node, or ``"batch"`` over the nodes.
         residual: add a linear map of the layer's input.
     """
 
@@ -50,7 +47,6 @@ class TunedStack(Baseline):
         hidden_channels: PositiveInt = 64,
         num_layers: PositiveInt = 2,
         dropout: Share = 0.5,
-        norm: Literal["layer", "batch"] = "layer",
         residual: bool = False,
     ) -> None:
         super().__init__()
@@ -58,8 +54,7 @@ class TunedStack(Baseline):
         self.convs = nn.ModuleList(make_conv(before, after) for before, after in pairwise(widths))
         self.maps = nn.ModuleList(Encoder(before, after) for before, after in pairwise(widths)) if residual else None
         self.sums_neighbours = all(isinstance(conv, SPARSE_PRODUCTS) for conv in self.convs)
-        make_norm = nn.LayerNorm if norm == "layer" else batch_norm
-        self.norms = nn.ModuleList(make_norm(hidden_channels) for _ in self.convs)
+        self.norms = nn.ModuleList(nn.LayerNorm(hidden_channels) for _ in self.convs)
         self.head = nn.Linear(hidden_channels, out_channels)
         self.dropout = dropout
         self.pooled = task == "graph"
