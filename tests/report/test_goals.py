@@ -35,7 +35,7 @@ def test_a_goal_is_met_missed_or_not_tried() -> None:
     shown = rows({(name, "msh-stable"): record for name, record in ours.items()})
     assert "| 82.0 | 82.0 |" in shown["NCI1"]
     assert "| 75.8 | 82.0 |" in shown["PROTEINS"]
-    assert shown["PTC"] == "| PTC | 64.0 | – | – | – |"
+    assert shown["PTC"] == "| PTC | 64.0 | – | – | – | – |"
     missed = with_metric(make_record("PTC", "msh-stable", 0.6), "accuracy")
     assert "| 64.0 | 60.0 (missed) |" in rows({("PTC", "msh-stable"): missed})["PTC"]
 
@@ -58,4 +58,12 @@ def test_the_best_other_is_named_and_recipes_of_others_are_not_others() -> None:
         ("AmazonPhoto", model): with_metric(make_record("AmazonPhoto", model, mean), "accuracy")
         for model, mean in means.items()
     }
-    assert rows(records)["Photo"].endswith("| 87.5 (GAT) |")
+    assert rows(records)["Photo"].endswith("| 87.5 (GAT) | 90.0 (**MSH-GNN `stable`**) |")
+
+
+def test_the_last_column_lets_every_model_choose_on_test() -> None:
+    records = {("MUTAG", "msh-stable"): with_metric(make_record("MUTAG", "msh-stable", 0.9), "accuracy")}
+    gin = make_record("MUTAG", "gin", 0.8)
+    chosen_on_test = replace(gin.rules["average_curve"], mean=0.95)
+    records["MUTAG", "gin"] = replace(gin, rules={**gin.rules, "average_curve": chosen_on_test})
+    assert rows(records)["MUTAG"].endswith("| 80.0 (GIN) | 95.0 (GIN) |")

@@ -232,7 +232,7 @@ class MSHGNN(nn.Module):
         """Logits: ``[num_graphs, out_channels]`` for graphs, ``[N, out_channels]`` for nodes.
 
         Args:
-            x: node features ``[N, in_channels]``, dense sparse CSR or sparse COO.
+            x: node features ``[N, in_channels]``, dense, sparse CSR or sparse COO.
             edge_index: edges, in any form :class:`MSHConv` takes.
             batch: graph of every node, ``[N]``; ``None``: all nodes are one graph.
             edge_attr: edge features ``[M, edge_dim]``.
