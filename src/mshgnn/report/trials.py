@@ -15,7 +15,7 @@ TRIAL_QUESTIONS = (
     "hubs",
     "head",
     "dropout",
-    "length",
+    "recipe",
     "depth",
     "projections",
     "relative",
@@ -24,9 +24,9 @@ TRIAL_QUESTIONS = (
     "phase",
 )
 """What trials were run for: single options of ``stable``, sets with hubs, layers of the head, dropout on small sets,
-how long those train, depth on node sets, projections with their frequencies and conditioning, phases of differences,
-messages without the mean of their cosines, the joint task within its parameter budget, how receivers condition
-phases."""
+epochs, depth, width and aggregation on graph sets, depth on node sets, projections with their frequencies and
+conditioning, phases of differences, messages without the mean of their cosines, the joint task within its parameter
+budget, how receivers condition phases."""
 
 
 def trials(results: Results, question: str) -> str:
