@@ -8,19 +8,18 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn.conv import MessagePassing
-from torch_geometric.utils import softmax
 
 from mshgnn.nn.checks import check_choice, check_edge_features, check_features, check_number, check_positive
-from mshgnn.nn.edges import as_csr, as_edge_index, in_edge_order
+from mshgnn.nn.edges import as_csr, in_edge_order
 from mshgnn.nn.harmonic import HarmonicEncoding
+from mshgnn.nn.messages import MessageByMessage
 from mshgnn.ops import ReceiverCSR, edge_phases, harmonic_aggregate
 
 Aggregation = Literal["sum", "mean", "sqrt_degree"]
 AGGREGATIONS = ("sum", "mean", "sqrt_degree")
 
 
-class MSHConv(MessagePassing):
+class MSHConv(MessageByMessage):
     r"""Harmonic message passing: every receiver reads its senders through projections of its own making.
 
     .. math::
@@ -241,72 +240,6 @@ class MSHConv(MessagePassing):
         bands = self.output.weight.view(self.out_channels, len(cosines), 2, self.num_projections)
         of_cosines = bands[:, :, 1].sum(dim=-1).to(dtype)
         return of_cosines @ torch.tensor(cosines, dtype=dtype, device=of_cosines.device)
-
-    def _needs_messages(self) -> bool:
-        """Whether somebody wants each edge's message: an explainer, or a hook on PyG's message passing."""
-        return bool(
-            self.explain
-            or self._propagate_forward_pre_hooks
-            or self._propagate_forward_hooks
-            or self._message_forward_pre_hooks
-            or self._message_forward_hooks
-            or self._aggregate_forward_pre_hooks
-            or self._aggregate_forward_hooks
-        )
-
-    def _propagate_messages(
-        self,
-        x_sender: Tensor,
-        x_receiver: Tensor,
-        edge_index: Tensor,
-        projection: tuple[Tensor, Tensor, Tensor | None],
-        edge_phase: Tensor | None,
-        csr: ReceiverCSR,
-        gate: Tensor | None,
-        gate_activation: str,
-    ) -> tuple[Tensor, Tensor | None]:
-        weight, bias, phase = projection
-        f = (x_receiver @ weight.t() + bias).view(-1, self.num_projections, self.sender_channels)
-        if edge_phase is not None:
-            edge_phase = in_edge_order(edge_phase, csr)
-        out = self.propagate(
-            as_edge_index(edge_index, x_sender.size(0), x_receiver.size(0)),
-            x=(x_sender, None),
-            projection=(None, f),
-            phase=(None, phase),
-            edge_phase=edge_phase,
-            gate=gate,
-            softmax_gate=gate_activation == "softmax",
-            size=(x_sender.size(0), x_receiver.size(0)),
-        )
-        if gate is None:
-            return out, None
-        messages, gated = out.chunk(2, dim=-1)
-        return messages, gated
-
-    def message(
-        self,
-        x_j: Tensor,
-        projection_i: Tensor,
-        phase_i: Tensor | None,
-        edge_phase: Tensor | None,
-        gate: Tensor | None,
-        softmax_gate: bool,
-        index: Tensor,
-        size_i: int | None,
-    ) -> Tensor:
-        """``Psi_vu``, and ``alpha_vu Psi_vu`` beside it when there is a gate."""
-        p = torch.einsum("mfd,md->mf", projection_i, x_j)
-        if phase_i is not None:
-            p = p + phase_i
-        if edge_phase is not None:
-            p = p + edge_phase
-        psi: Tensor = self.output(self.encoding(p).to(self.output.weight.dtype))
-        if gate is None:
-            return psi
-        logits = psi @ gate
-        alpha = softmax(logits, index, num_nodes=size_i) if softmax_gate else logits.sigmoid()
-        return torch.cat([psi, alpha.unsqueeze(-1) * psi], dim=-1)
 
     def _inputs(self, x: Tensor | tuple[Tensor, Tensor], edge_index: Tensor) -> tuple[Tensor, Tensor, ReceiverCSR]:
         x_sender, x_receiver = (x, x) if isinstance(x, Tensor) else _feature_pair(x)

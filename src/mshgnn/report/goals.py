@@ -36,7 +36,7 @@ chosen on validation."""
 def goals(results: Results) -> str:
     """Every goal beside what was reached, the standard error of the test parts, and the best of the models run here.
 
-    The last column lets every model choose its epoch on test: what stays below a goal even so, nothing here reaches.
+    The last column lets every model choose its epoch on test: a goal above it is reached by no model in the tables.
     """
     rows = []
     for dataset, goal in GOALS.items():
