@@ -29,3 +29,15 @@ def test_the_program_lists_its_commands() -> None:
     assert done.returncode == 0
     for command in ("run", "show", "data", "bench", "ceiling", "demo", "tables"):
         assert command in done.stdout
+
+
+def test_only_a_users_mistake_is_one_line_and_a_bug_keeps_its_traceback() -> None:
+    """numpy and torch raise ValueError too: shown as the user's mistake, a bug would have no trace."""
+    fail = "import sys; from mshgnn import cli; from mshgnn.errors import UserError; "
+    fail += (
+        "cli.app.command('fail')(lambda: (_ for _ in ()).throw({}('odd'))); sys.argv = ['mshgnn', 'fail']; cli.main()"
+    )
+    mistake, bug = run(fail.format("UserError")), run(fail.format("ValueError"))
+    assert (mistake.returncode, mistake.stderr) == (2, "mshgnn: odd\n")
+    assert bug.returncode == 1
+    assert "Traceback" in bug.stderr

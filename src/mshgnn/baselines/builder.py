@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 from torch import nn
 
 from mshgnn.baselines.base import Task
+from mshgnn.errors import UserError, did_you_mean
 
 NOT_OPTIONS = ("in_channels", "out_channels", "channels", "task")
 
@@ -34,11 +34,11 @@ class ModelBuilder:
 
     def _checked(self, name: str, value: object) -> object:
         if name not in self.options:
-            raise ValueError(f"unknown option {name!r}; did you mean {nearest(name, self.options)!r}?")
+            raise UserError(f"unknown option {name!r}{did_you_mean(name, self.options)}")
         try:
             converted: object = TypeAdapter(self.options[name]).validate_python(value)
         except ValidationError as error:
-            raise ValueError(f"option {name} cannot be {value!r}: {error.errors()[0]['msg']}") from None
+            raise UserError(f"option {name} cannot be {value!r}: {error.errors()[0]['msg']}") from None
         return converted
 
 
@@ -48,11 +48,6 @@ def option_types(construct: Callable[..., nn.Module]) -> dict[str, Any]:
     parameters = inspect.signature(construct).parameters.values()
     names = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
     return {name: hints[name] for name in names if name not in NOT_OPTIONS}
-
-
-def nearest(name: str, valid: Iterable[str]) -> str:
-    """The valid name most like the given one."""
-    return get_close_matches(name, list(valid), n=1, cutoff=0)[0]
 
 
 def build_model(
@@ -65,11 +60,11 @@ def build_model(
 ) -> nn.Module:
     """Look a model up, check its options, build it; every mistake is a ``ValueError`` of one line."""
     if name not in models:
-        raise ValueError(f"unknown model {name!r}; did you mean {nearest(name, models)!r}?")
+        raise UserError(f"unknown model {name!r}{did_you_mean(name, models)}")
     if task not in ("graph", "node"):
-        raise ValueError(f"task must be 'graph' or 'node', not {task!r}")
+        raise UserError(f"task must be 'graph' or 'node', not {task!r}")
     builder = models[name]
     try:
         return builder.construct(in_channels, out_channels, task=task, **builder.check(options))
     except ValueError as error:
-        raise ValueError(f"model {name}: {error}") from None
+        raise UserError(f"model {name}: {error}") from None

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch_geometric.data import Data
 
+from mshgnn.errors import UserError
+
 Labels = NDArray[np.int64]
 
 
@@ -15,7 +17,7 @@ def checked_labels(graphs: Sequence[Data], y: ArrayLike) -> Labels:
     """The classes as an array, one a graph and at least one."""
     labels = np.asarray(y, dtype=np.int64).reshape(-1)
     if len(labels) != len(graphs) or not len(labels):
-        raise ValueError(f"y must hold one class a graph, got {len(labels)} for {len(graphs)} graphs")
+        raise UserError(f"y must hold one class a graph, got {len(labels)} for {len(graphs)} graphs")
     return labels
 
 

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
+from mshgnn.errors import UserError
+
 Initial = Literal["features", "degree"]
 Colours = NDArray[np.uint64]
 EDGES_AT_ONCE = 4_000_000
@@ -34,7 +36,7 @@ def wl_colourings(graphs: Sequence[Data], rounds: int, initial: Initial = "featu
     Round 0 colours a node by its feature row, or by its number of senders.
     """
     if rounds < 0:
-        raise ValueError(f"rounds must not be negative, got {rounds}")
+        raise UserError(f"rounds must not be negative, got {rounds}")
     parts = [_colour_chunk(chunk, rounds, initial) for chunk in _chunks(graphs)]
     return [
         Colouring(
@@ -65,7 +67,7 @@ def has_constant_features(graphs: Sequence[Data]) -> bool:
 def _chunks(graphs: Sequence[Data]) -> Iterator[Sequence[Data]]:
     """Runs of graphs with a bounded number of edges, so that memory stays bounded too."""
     if not graphs:
-        raise ValueError("there are no graphs to colour")
+        raise UserError("there are no graphs to colour")
     start, edges = 0, 0
     for index, graph in enumerate(graphs):
         edges += graph.edge_index.shape[1]

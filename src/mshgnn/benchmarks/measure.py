@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from mshgnn.benchmarks.shapes import Shape
+from mshgnn.errors import UserError
 
 
 class Spread(NamedTuple):
@@ -110,5 +111,5 @@ def peak_memory(shape: Shape, contender: str, threads: int) -> float:
         ]
         done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        raise ValueError(f"the memory of {contender} on {shape.name} could not be measured: {done.stderr[-400:]}")
+        raise UserError(f"the memory of {contender} on {shape.name} could not be measured: {done.stderr[-400:]}")
     return float(json.loads(done.stdout.splitlines()[-1])["bytes"])

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import torch
 
+from mshgnn.errors import UserError
+
 _STATUS = Path("/proc/self/status")
 
 
@@ -15,7 +17,7 @@ def _status_bytes(field: str) -> int:
     for line in _STATUS.read_text().splitlines():
         if line.startswith(field + ":"):
             return int(line.split()[1]) * 1024
-    raise ValueError(f"{_STATUS} has no field {field}")
+    raise UserError(f"{_STATUS} has no field {field}")
 
 
 def resident_bytes() -> int:

@@ -15,6 +15,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.utils.checkpoint import checkpoint
 
+from mshgnn.errors import UserError
+
 # The top is the size of ogbn-products: 2.4 million nodes, 1.2 x 10^8 directed edges.
 EDGES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000, 120_000_000)
 EDGES_PER_NODE = 50
@@ -106,7 +108,7 @@ def measure_one(num_edges: int, steps: int, threads: int, local: bool = False) -
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode} (killed: too little memory?)"]
-        raise ValueError(f"the step on {num_edges:,} edges failed: {last[0]}")
+        raise UserError(f"the step on {num_edges:,} edges failed: {last[0]}")
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return result
 

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from mshgnn.errors import UserError
+
 
 class Shape(NamedTuple):
     """A graph: its edges ``[2, M]``, how many nodes, and where it comes from (``"files"`` or ``"generated"``)."""
@@ -37,7 +39,7 @@ SIZES = {
 def load_shape(name: str) -> Shape:
     """``"Physics"`` (one graph), ``"COLLAB"`` (a batch of 32 graphs) or ``"molecules"`` (128 graphs of NCI1)."""
     if name not in SIZES:
-        raise ValueError(f"shape must be one of {', '.join(SIZES)}, got {name!r}")
+        raise UserError(f"shape must be one of {', '.join(SIZES)}, got {name!r}")
     if os.environ.get("MSHGNN_MIRROR"):
         return _from_files(name, SIZES[name])
     return _generated(name, SIZES[name])

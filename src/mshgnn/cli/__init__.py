@@ -6,6 +6,8 @@ import sys
 
 import typer
 
+from mshgnn.errors import UserError
+
 app = typer.Typer(
     name="mshgnn",
     help="Harmonic message passing on graphs: data, experiments, benchmarks.",
@@ -30,10 +32,10 @@ def _assemble() -> None:
 
 
 def main() -> None:
-    """Run a command. A mistake of the user is one line on stderr and exit code 2, not a traceback."""
+    """Run a command. A mistake of the user is one line on stderr and exit code 2; a bug keeps its traceback."""
     try:
         app()
-    except ValueError as error:
+    except UserError as error:
         print(f"mshgnn: {error}", file=sys.stderr)
         raise SystemExit(2) from None
 

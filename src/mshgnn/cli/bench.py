@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from mshgnn.errors import UserError
+
 bench_app = typer.Typer(help="Benchmarks: every figure is a ratio measured in one run.", invoke_without_command=True)
 
 
@@ -64,7 +66,7 @@ def scale(
 
     sizes = [size for size in EDGES if size <= largest]
     if not sizes:
-        raise ValueError(f"largest must be at least {EDGES[0]:,} edges, got {largest:,.0f}")
+        raise UserError(f"largest must be at least {EDGES[0]:,} edges, got {largest:,.0f}")
     results = measure(sizes, steps, threads or torch.get_num_threads(), print)
     for key, text in (("exponent", "power-law graph"), ("local_exponent", "the same work, senders in the cache")):
         if results[key] is not None:

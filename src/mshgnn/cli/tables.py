@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from mshgnn.errors import UserError
+
 PAGES = (
     Path("README.md"),
     Path("docs/reproduction.md"),
@@ -31,9 +33,9 @@ def tables(
     chosen = pages or PAGES
     for page in chosen:
         if not page.is_file():
-            raise ValueError(f"{page}: there is no such page; run this in the project's folder")
+            raise UserError(f"{page}: there is no such page; run this in the project's folder")
     if not results.is_dir():
-        raise ValueError(f"{results}: there is no such folder of records")
+        raise UserError(f"{results}: there is no such folder of records")
     found = load_results(results)
     if check:
         old = stale(chosen, found)

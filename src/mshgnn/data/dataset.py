@@ -12,11 +12,13 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from mshgnn.errors import UserError
+
 Task = Literal["graph", "node"]
 Metric = Literal["accuracy", "roc_auc"]
 
 
-class DataError(ValueError):
+class DataError(UserError):
     """A data set, file or split that cannot be used; the message is one line for the user."""
 
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mshgnn.baselines.wl import Initial, class_ids, has_constant_features, wl_colourings
 from mshgnn.data.dataset import GraphDataset
+from mshgnn.errors import UserError
 
 Ids = NDArray[np.int64]
 
@@ -102,7 +103,7 @@ def wl_lookup_score(
         whole.append(right.mean())
         held.append(right[test].mean())
     if not whole:
-        raise ValueError("the lookup table needs at least one fold")
+        raise UserError("the lookup table needs at least one fold")
     return LookupScore(float(np.mean(whole)), float(np.mean(held)), len(whole))
 
 

@@ -21,7 +21,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
-from mshgnn.lab.errors import ExperimentError, nearest
+from mshgnn.errors import did_you_mean
+from mshgnn.lab.errors import ExperimentError
 from mshgnn.lab.yaml_file import parse, read_mapping
 from mshgnn.training.settings import TrainingSettings
 
@@ -182,7 +183,7 @@ def _explain(source: str, detail: ErrorDetails) -> str:
     location = detail["loc"]
     key = ".".join(str(part) for part in location)
     if detail["type"] == "extra_forbidden":
-        return f"{source}: unknown key {key!r}{nearest(str(location[-1]), _valid_keys(location[:-1]))}"
+        return f"{source}: unknown key {key!r}{did_you_mean(str(location[-1]), _valid_keys(location[:-1]))}"
     if detail["type"] == "missing":
         return f"{source}: key {key!r} is missing"
     message = detail["msg"].removeprefix("Value error, ")

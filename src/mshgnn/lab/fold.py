@@ -17,7 +17,8 @@ from mshgnn.baselines.controls import CONTROLS
 from mshgnn.data import load, load_own
 from mshgnn.data.dataset import GraphDataset
 from mshgnn.data.splits import Splits, load_splits
-from mshgnn.lab.errors import ExperimentError, nearest
+from mshgnn.errors import did_you_mean
+from mshgnn.lab.errors import ExperimentError
 from mshgnn.lab.experiment import Experiment
 from mshgnn.lab.provenance import peak_memory_mb, reset_peak_memory
 from mshgnn.lab.store import FoldKey, FoldResult
@@ -101,7 +102,9 @@ def check_model(experiment: Experiment, dataset: GraphDataset) -> None:
             raise ExperimentError(f"model.name: the control {choice.name!r} is for graph tasks, not {dataset.name}")
         return
     if choice.name not in MODELS:
-        raise ExperimentError(f"model.name: unknown model {choice.name!r}{nearest(choice.name, [*MODELS, *CONTROLS])}")
+        raise ExperimentError(
+            f"model.name: unknown model {choice.name!r}{did_you_mean(choice.name, [*MODELS, *CONTROLS])}"
+        )
     with torch.random.fork_rng():
         build_model(experiment, dataset)
 

@@ -7,55 +7,54 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
+from mshgnn.errors import UserError
 from mshgnn.ops.csr import INDEX_DTYPES
 
 
 def check_positive(name: str, value: object) -> None:
     """``value`` must be an integer of at least 1."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be a positive integer, got {value!r}")
+        raise UserError(f"{name} must be a positive integer, got {value!r}")
 
 
 def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
     """``value`` must be one of the names."""
     if value not in tuple(choices):
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
+        raise UserError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
 
 def check_number(name: str, value: object) -> None:
     """``value`` must be a number that is finite in single precision."""
     largest = torch.finfo(torch.float32).max
     if not isinstance(value, int | float) or isinstance(value, bool) or not -largest <= value <= largest:
-        raise ValueError(f"{name} must be a finite number, got {value!r}")
+        raise UserError(f"{name} must be a finite number, got {value!r}")
 
 
 def check_features(name: str, features: object, width: int, dtype: torch.dtype) -> None:
     """``features`` must be a tensor ``[rows, width]`` of ``dtype``; under autocast any floating point will do."""
     if not isinstance(features, Tensor):
-        raise ValueError(f"{name} must be a tensor, got {type(features).__name__}")
+        raise UserError(f"{name} must be a tensor, got {type(features).__name__}")
     if features.dim() != 2 or features.size(1) != width:
-        raise ValueError(f"{name} must have two dimensions and {width} columns, got shape {list(features.shape)}")
+        raise UserError(f"{name} must have two dimensions and {width} columns, got shape {list(features.shape)}")
     cast = features.is_floating_point() and torch.is_autocast_enabled(features.device.type)
     if features.dtype != dtype and not cast:
-        raise ValueError(f"{name} must be {dtype} like the weights, got {features.dtype}")
+        raise UserError(f"{name} must be {dtype} like the weights, got {features.dtype}")
 
 
 def check_edge_features(edge_attr: object, width: int | None, num_edges: int, dtype: torch.dtype) -> None:
     """``edge_attr`` must be there just when the layer was made with ``edge_dim``, one row an edge."""
     if width is None:
         if edge_attr is not None:
-            raise ValueError("edge_attr was given, but the layer was made without edge_dim")
+            raise UserError("edge_attr was given, but the layer was made without edge_dim")
         return
     if edge_attr is None:
-        raise ValueError(f"edge_attr is missing: the layer was made with edge_dim={width}")
+        raise UserError(f"edge_attr is missing: the layer was made with edge_dim={width}")
     check_features("edge_attr", edge_attr, width, dtype)
     assert isinstance(edge_attr, Tensor)
     if edge_attr.layout != torch.strided:
-        raise ValueError(f"edge_attr must be dense, got {edge_attr.layout}")
+        raise UserError(f"edge_attr must be dense, got {edge_attr.layout}")
     if edge_attr.size(0) != num_edges:
-        raise ValueError(
-            f"edge_attr must have one row an edge, shape {[num_edges, width]}, got {list(edge_attr.shape)}"
-        )
+        raise UserError(f"edge_attr must have one row an edge, shape {[num_edges, width]}, got {list(edge_attr.shape)}")
 
 
 def complete_batch(batch: object, batch_size: int | None, num_nodes: int, device: torch.device) -> tuple[Tensor, int]:
@@ -64,21 +63,21 @@ def complete_batch(batch: object, batch_size: int | None, num_nodes: int, device
         batch = torch.zeros(num_nodes, dtype=torch.int64, device=device)
         batch_size = 1 if batch_size is None else batch_size
     if not isinstance(batch, Tensor):
-        raise ValueError(f"batch must be a tensor, got {type(batch).__name__}")
+        raise UserError(f"batch must be a tensor, got {type(batch).__name__}")
     if batch.shape != (num_nodes,):
-        raise ValueError(f"batch must have one entry a node, shape {[num_nodes]}, got {list(batch.shape)}")
+        raise UserError(f"batch must have one entry a node, shape {[num_nodes]}, got {list(batch.shape)}")
     if batch.dtype not in INDEX_DTYPES:
-        raise ValueError(f"batch must be int32 or int64, got {batch.dtype}")
+        raise UserError(f"batch must be int32 or int64, got {batch.dtype}")
     if torch.compiler.is_compiling() and batch_size is not None:
         # Looking at values would break the graph.
         return batch.long(), batch_size
     low, high = (int(bound) for bound in torch.aminmax(batch)) if num_nodes else (0, -1)
     if low < 0:
-        raise ValueError(f"batch holds the negative graph index {low}")
+        raise UserError(f"batch holds the negative graph index {low}")
     if batch_size is None:
         batch_size = high + 1
     if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size < 0:
-        raise ValueError(f"batch_size must be an integer of at least 0, got {batch_size!r}")
+        raise UserError(f"batch_size must be an integer of at least 0, got {batch_size!r}")
     if high >= batch_size:
-        raise ValueError(f"batch holds graph index {high}, but batch_size is {batch_size}")
+        raise UserError(f"batch holds graph index {high}, but batch_size is {batch_size}")
     return batch.long(), batch_size

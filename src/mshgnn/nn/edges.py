@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch_geometric import EdgeIndex
 
+from mshgnn.errors import UserError
 from mshgnn.ops import ReceiverCSR, receiver_csr
 from mshgnn.ops.csr import check_csr
 
@@ -17,16 +18,16 @@ def as_csr(edge_index: object, num_senders: int, num_receivers: int) -> Receiver
     if isinstance(edge_index, EdgeIndex):
         for known, size in zip(edge_index.sparse_size(), (num_senders, num_receivers), strict=True):
             if known is not None and known != size:
-                raise ValueError(f"edge_index has sparse size {edge_index.sparse_size()}, but x has {size} nodes")
+                raise UserError(f"edge_index has sparse size {edge_index.sparse_size()}, but x has {size} nodes")
         edge_index = edge_index.as_tensor()
     if not isinstance(edge_index, Tensor):
-        raise ValueError(f"edge_index must be a tensor, got {type(edge_index).__name__}")
+        raise UserError(f"edge_index must be a tensor, got {type(edge_index).__name__}")
     if edge_index.layout == torch.strided:
         return receiver_csr(edge_index, num_senders, num_receivers)
     if edge_index.layout not in SPARSE_LAYOUTS:
-        raise ValueError(f"a sparse edge_index must be CSR, CSC or COO, got {edge_index.layout}")
+        raise UserError(f"a sparse edge_index must be CSR, CSC or COO, got {edge_index.layout}")
     if tuple(edge_index.shape) != (num_receivers, num_senders):
-        raise ValueError(
+        raise UserError(
             f"a sparse edge_index must be receivers by senders, {[num_receivers, num_senders]}, "
             f"got {list(edge_index.shape)}"
         )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from mshgnn.errors import UserError
+
 
 class Encoder(nn.Linear):
     """A linear map of the input features, dense, sparse CSR or sparse COO: ``[N, in] -> [N, out]``.
@@ -24,9 +26,9 @@ class Encoder(nn.Linear):
         if input.layout == torch.sparse_coo:
             input = input.to_sparse_csr()
         if input.layout != torch.sparse_csr:
-            raise ValueError(f"x must be dense, sparse CSR or sparse COO, got {input.layout}")
+            raise UserError(f"x must be dense, sparse CSR or sparse COO, got {input.layout}")
         if input.requires_grad:
-            raise ValueError("x is sparse and requires a gradient, which only dense features get")
+            raise UserError("x is sparse and requires a gradient, which only dense features get")
         changes = None if input.is_inference() else input._version
         if self._transposed is None or self._transposed[0] is not input or self._transposed[1] != changes:
             self._transposed = (input, changes, input.t().to_sparse_csr())

@@ -8,6 +8,7 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
+from mshgnn.errors import UserError
 from mshgnn.ops import harmonic_encoding
 
 SCHEDULES: dict[str, tuple[float, ...]] = {
@@ -69,7 +70,7 @@ class HarmonicEncoding(nn.Module):
             return fixed
         frequencies = self.log_frequencies.exp()
         if not torch.compiler.is_compiling() and not bool(torch.isfinite(frequencies).all()):
-            raise ValueError(f"frequencies must be finite, got {frequencies.tolist()}: training has diverged")
+            raise UserError(f"frequencies must be finite, got {frequencies.tolist()}: training has diverged")
         return frequencies
 
     @property
@@ -84,7 +85,7 @@ class HarmonicEncoding(nn.Module):
     def forward(self, phase: Tensor) -> Tensor:
         """Encode phases ``[*, F]`` to ``[*, 2KF]``."""
         if not phase.is_floating_point():
-            raise ValueError(f"phase must be a floating point tensor, got {phase.dtype}")
+            raise UserError(f"phase must be a floating point tensor, got {phase.dtype}")
         return harmonic_encoding(phase, self.frequencies.to(phase.dtype))
 
     def extra_repr(self) -> str:
@@ -96,16 +97,16 @@ def checked_frequencies(frequencies: Sequence[float] | str) -> tuple[float, ...]
     """The frequencies of a schedule by name, or the given numbers: positive and finite, or ``ValueError``."""
     if isinstance(frequencies, str):
         if frequencies not in SCHEDULES:
-            raise ValueError(f"frequencies must be one of {', '.join(SCHEDULES)} or numbers, got {frequencies!r}")
+            raise UserError(f"frequencies must be one of {', '.join(SCHEDULES)} or numbers, got {frequencies!r}")
         return SCHEDULES[frequencies]
     try:
         values = tuple(float(frequency) for frequency in frequencies)
     except (TypeError, ValueError):
-        raise ValueError(f"frequencies must be numbers or one of {', '.join(SCHEDULES)}, got {frequencies!r}") from None
+        raise UserError(f"frequencies must be numbers or one of {', '.join(SCHEDULES)}, got {frequencies!r}") from None
     if not values:
-        raise ValueError("frequencies must hold at least one number, got (); use 'none' for no modulation")
+        raise UserError("frequencies must hold at least one number, got (); use 'none' for no modulation")
     single = torch.finfo(torch.float32)
     for value in values:
         if not single.tiny <= value <= single.max:
-            raise ValueError(f"frequencies must be positive and finite in single precision, got {value}")
+            raise UserError(f"frequencies must be positive and finite in single precision, got {value}")
     return values

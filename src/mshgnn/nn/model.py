@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch_geometric.nn.inits import reset
 from torch_geometric.utils import add_remaining_self_loops
 
+from mshgnn.errors import UserError
 from mshgnn.nn.block import UPDATES, HarmonicBlock, Update
 from mshgnn.nn.checks import (
     check_choice,
@@ -130,7 +131,7 @@ class MSHGNN(nn.Module):
             check_positive(name, value)
         check_number("dropout", dropout)
         if not 0.0 <= dropout < 1.0:
-            raise ValueError(f"dropout must be in [0, 1), got {dropout}")
+            raise UserError(f"dropout must be in [0, 1), got {dropout}")
         self.options: dict[str, object] = {
             "in_channels": in_channels,
             "out_channels": out_channels,
@@ -267,7 +268,7 @@ class MSHGNN(nn.Module):
         In the order of ``edge_index`` (row by row for a sparse one); with ``self_loops`` the loops, one a node, last.
         """
         if not isinstance(self.readout, FrequencyAwarePooling):
-            raise ValueError("edge_attention needs readout='frequency'")
+            raise UserError("edge_attention needs readout='frequency'")
         states, _ = self._run(x, edge_index, edge_attr)
         edge_index, edge_attr = self._edges(edge_index, edge_attr, x.size(0))
         edge_index = as_edge_index(edge_index, x.size(0), x.size(0))

@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from mshgnn.errors import UserError
 from mshgnn.nn.checks import check_choice, check_edge_features, check_features, check_number, check_positive
 from mshgnn.nn.edges import as_csr, in_edge_order
 from mshgnn.nn.harmonic import HarmonicEncoding
@@ -86,7 +87,7 @@ class MSHConv(MessageByMessage):
         if phase_scale is not None:
             check_number("phase_scale", phase_scale)
         if relative_phases and (not phase or phase_scale is None or sender_channels != receiver_channels):
-            raise ValueError("relative_phases needs phase=True, a phase_scale, and senders as wide as receivers")
+            raise UserError("relative_phases needs phase=True, a phase_scale, and senders as wide as receivers")
         # The generator F_v is a 3-D node tensor on the message path, so nodes must lie along dimension 0.
         super().__init__(aggr="sum", node_dim=0)
         self.in_channels = in_channels
@@ -98,7 +99,7 @@ class MSHConv(MessageByMessage):
 
         self.encoding = HarmonicEncoding(frequencies, learn_frequencies)
         if centered and (phase_scale is None or not self.encoding.num_bands):
-            raise ValueError("centered needs a phase_scale and frequencies")
+            raise UserError("centered needs a phase_scale and frequencies")
         self.generator = nn.Linear(receiver_channels, num_projections * sender_channels)
         self.phase_shift = nn.Linear(receiver_channels, num_projections) if phase else None
         self.edge_projection = nn.Linear(edge_dim, num_projections, bias=False) if edge_dim is not None else None
@@ -249,7 +250,7 @@ class MSHConv(MessageByMessage):
         ):
             check_features(name, features, width, self.output.weight.dtype)
             if features.layout != torch.strided:
-                raise ValueError(f"{name} must be dense, got {features.layout}")
+                raise UserError(f"{name} must be dense, got {features.layout}")
         csr = as_csr(edge_index, x_sender.size(0), x_receiver.size(0))
         with torch.autocast(x_sender.device.type, enabled=False):
             compute = torch.promote_types(self.output.weight.dtype, torch.float32)
@@ -302,7 +303,7 @@ def _normalized(x: Tensor, norm: nn.LayerNorm | None, dtype: torch.dtype) -> Ten
 def _channel_pair(in_channels: object) -> tuple[int, int]:
     pair = (in_channels, in_channels) if isinstance(in_channels, int) else in_channels
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise ValueError(f"in_channels must be a number or a pair (senders, receivers), got {in_channels!r}")
+        raise UserError(f"in_channels must be a number or a pair (senders, receivers), got {in_channels!r}")
     for channels in pair:
         check_positive("in_channels", channels)
     return pair[0], pair[1]
@@ -310,5 +311,5 @@ def _channel_pair(in_channels: object) -> tuple[int, int]:
 
 def _feature_pair(x: object) -> tuple[Tensor, Tensor]:
     if not isinstance(x, tuple | list) or len(x) != 2:
-        raise ValueError(f"x must be a tensor or a pair (x_sender, x_receiver), got {type(x).__name__}")
+        raise UserError(f"x must be a tensor or a pair (x_sender, x_receiver), got {type(x).__name__}")
     return x[0], x[1]

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import AttentionalAggregation, global_add_pool, global_max_pool, global_mean_pool
 
+from mshgnn.errors import UserError
 from mshgnn.nn.checks import check_choice, check_positive
 from mshgnn.nn.edges import in_edge_order
 from mshgnn.ops import gate_values, receiver_csr
@@ -121,7 +122,7 @@ class FrequencyAwarePooling(nn.Module):
     def forward(self, gated: Sequence[Tensor], batch: Tensor, batch_size: int) -> Tensor:
         """Pool ``sum_u alpha Psi`` of all layers, ``L x [N, in_channels]``, to ``[batch_size, out_channels]``."""
         if len(gated) != len(self.values):
-            raise ValueError(f"gated must hold one tensor a layer, {len(self.values)}, got {len(gated)}")
+            raise UserError(f"gated must hold one tensor a layer, {len(self.values)}, got {len(gated)}")
         layers = [
             pool_nodes(value(g), batch, batch_size, self.reduce) for value, g in zip(self.values, gated, strict=True)
         ]

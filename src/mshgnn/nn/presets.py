@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Mapping
 from typing import Any
+
+from mshgnn.errors import UserError, did_you_mean
 
 PRESETS: dict[str, dict[str, object]] = {
     # The equations as printed.
@@ -48,7 +49,7 @@ PRESETS: dict[str, dict[str, object]] = {
 def preset_options(model: type, preset: str, overrides: Mapping[str, object]) -> dict[str, Any]:
     """Options of ``preset`` with ``overrides`` on top, each name checked against the model's constructor."""
     if preset not in PRESETS:
-        raise ValueError(f"preset must be one of {', '.join(PRESETS)}, got {preset!r}")
+        raise UserError(f"preset must be one of {', '.join(PRESETS)}, got {preset!r}")
     check_option_names(model, overrides)
     return {**PRESETS[preset], **overrides}
 
@@ -58,6 +59,4 @@ def check_option_names(model: type, options: Mapping[str, object]) -> None:
     known = [name for name in inspect.signature(model).parameters if name != "self"]
     for name in options:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"{model.__name__} has no option {name!r}{hint}")
+            raise UserError(f"{model.__name__} has no option {name!r}{did_you_mean(name, known)}")

@@ -12,6 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+from mshgnn.errors import UserError
 from mshgnn.nn.presets import check_option_names
 
 CONFIG_FILE = "config.json"
@@ -40,29 +41,29 @@ def load_pretrained(model: type[Model], folder: Path) -> Model:
     try:
         built = model(**options)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{folder / CONFIG_FILE}: {error}") from None
+        raise UserError(f"{folder / CONFIG_FILE}: {error}") from None
     path = folder / WEIGHTS_FILE
     try:
         state = load_file(path)
     except OSError as error:
-        raise ValueError(f"{path} cannot be read, so this is no saved mshgnn model: {error}") from None
+        raise UserError(f"{path} cannot be read, so this is no saved mshgnn model: {error}") from None
     except SafetensorError as error:
-        raise ValueError(f"{path} is damaged: {error}") from None
+        raise UserError(f"{path} is damaged: {error}") from None
     expected = built.state_dict()
     if set(state) != set(expected):
         odd = sorted(set(state) ^ set(expected))
-        raise ValueError(f"{path} does not fit {CONFIG_FILE}: unexpected or missing weights {odd[:3]}")
+        raise UserError(f"{path} does not fit {CONFIG_FILE}: unexpected or missing weights {odd[:3]}")
     for name, tensor in expected.items():
         if state[name].is_floating_point() != tensor.is_floating_point():
-            raise ValueError(f"{path} does not fit {CONFIG_FILE}: {name} is {state[name].dtype}, not {tensor.dtype}")
+            raise UserError(f"{path} does not fit {CONFIG_FILE}: {name} is {state[name].dtype}, not {tensor.dtype}")
         if state[name].shape != tensor.shape:
-            raise ValueError(
+            raise UserError(
                 f"{path} does not fit {CONFIG_FILE}: {name} has shape {list(state[name].shape)}, "
                 f"expected {list(tensor.shape)}"
             )
     floats = {tensor.dtype for tensor in state.values() if tensor.is_floating_point()}
     if len(floats) != 1:
-        raise ValueError(f"{path} mixes precisions: {', '.join(sorted(map(str, floats)))}")
+        raise UserError(f"{path} mixes precisions: {', '.join(sorted(map(str, floats)))}")
     built = built.to(floats.pop())
     built.load_state_dict(state)
     return built
@@ -72,16 +73,16 @@ def _read_options(model: type, path: Path) -> dict[str, object]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ValueError(f"{path} cannot be read, so this is no saved mshgnn model: {error}") from None
+        raise UserError(f"{path} cannot be read, so this is no saved mshgnn model: {error}") from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is damaged: {error}") from None
+        raise UserError(f"{path} is damaged: {error}") from None
     if not isinstance(config, dict) or config.get("format") != FORMAT or config.get("model") != model.__name__:
-        raise ValueError(f"{path} does not describe a saved {model.__name__} (format {FORMAT})")
+        raise UserError(f"{path} does not describe a saved {model.__name__} (format {FORMAT})")
     options = config.get("options")
     if not isinstance(options, dict):
-        raise ValueError(f"{path} holds no options")
+        raise UserError(f"{path} holds no options")
     try:
         check_option_names(model, options)
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise UserError(f"{path}: {error}") from None
     return options

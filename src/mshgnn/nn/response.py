@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from mshgnn.errors import UserError
 from mshgnn.nn.msh_conv import MSHConv
 
 
@@ -26,7 +27,7 @@ def frequency_response(
     """
     bands = conv.encoding.num_bands
     if bands == 0:
-        raise ValueError("frequency_response needs frequencies; the layer was made with frequencies='none'")
+        raise UserError("frequency_response needs frequencies; the layer was made with frequencies='none'")
     psi = conv.encoding(conv.edge_phases(x, edge_index, edge_attr)).to(conv.output.weight.dtype)
     width = 2 * conv.num_projections
     weight = conv.output.weight.view(-1, bands, width)

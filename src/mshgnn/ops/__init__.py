@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from mshgnn.errors import UserError
 from mshgnn.ops.backend import get_backend, last_backend, record_backend, set_backend
 from mshgnn.ops.csr import INDEX_DTYPES, ReceiverCSR, check_csr, receiver_csr
 from mshgnn.ops.fused import harmonic_aggregate_fused, obstacle
@@ -67,7 +68,7 @@ def harmonic_aggregate(
     fused = choice != "reference"
     if fused and (reason := obstacle(x_receiver, frequencies)) is not None:
         if choice == "fused":
-            raise ValueError(f"the fused backend does not apply: {reason}")
+            raise UserError(f"the fused backend does not apply: {reason}")
         fused = False
     if not torch.compiler.is_compiling():
         record_backend("fused" if fused else "reference")
@@ -91,13 +92,13 @@ def _check_arguments(
 ) -> None:
     for name, matrix in (("x_receiver", x_receiver), ("x_sender", x_sender), ("weight", weight)):
         if matrix.dim() != 2:
-            raise ValueError(f"{name} must have two dimensions, got shape {list(matrix.shape)}")
+            raise UserError(f"{name} must have two dimensions, got shape {list(matrix.shape)}")
         if not matrix.is_floating_point():
-            raise ValueError(f"{name} must be a floating point tensor, got {matrix.dtype}")
+            raise UserError(f"{name} must be a floating point tensor, got {matrix.dtype}")
     num_receivers, receiver_width = x_receiver.shape
     sender_width = x_sender.size(1)
     if sender_width == 0 or weight.size(0) % sender_width:
-        raise ValueError(
+        raise UserError(
             f"weight must have num_projections * {sender_width} rows for x_sender of width {sender_width}, "
             f"got {weight.size(0)}"
         )
@@ -118,13 +119,13 @@ def _check_arguments(
         if tensor is None:
             continue
         if tuple(tensor.shape) != shape:
-            raise ValueError(f"{name} must have shape {list(shape)}, got {list(tensor.shape)}")
+            raise UserError(f"{name} must have shape {list(shape)}, got {list(tensor.shape)}")
         if name != "csr.rowptr" and tensor.dtype != x_receiver.dtype:
-            raise ValueError(f"{name} must be {x_receiver.dtype} like x_receiver, got {tensor.dtype}")
+            raise UserError(f"{name} must be {x_receiver.dtype} like x_receiver, got {tensor.dtype}")
     if x_sender.dtype != x_receiver.dtype:
-        raise ValueError(f"x_sender must be {x_receiver.dtype} like x_receiver, got {x_sender.dtype}")
+        raise UserError(f"x_sender must be {x_receiver.dtype} like x_receiver, got {x_sender.dtype}")
     for name, index in (("csr.rowptr", csr.rowptr), ("csr.sender", csr.sender)):
         if index.dtype not in INDEX_DTYPES:
-            raise ValueError(f"{name} must be int32 or int64, got {index.dtype}")
+            raise UserError(f"{name} must be int32 or int64, got {index.dtype}")
     if gate_activation not in ("sigmoid", "softmax"):
-        raise ValueError(f"gate_activation must be 'sigmoid' or 'softmax', got {gate_activation!r}")
+        raise UserError(f"gate_activation must be 'sigmoid' or 'softmax', got {gate_activation!r}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Literal, get_args
 
+from mshgnn.errors import UserError
+
 Backend = Literal["auto", "reference", "fused"]
 
 
@@ -17,8 +19,8 @@ class _Switch:
 def _checked(name: str, source: str) -> Backend:
     for known in get_args(Backend):
         if name == known:
-            return known  # type: ignore[no-any-return]
-    raise ValueError(f"{source} must be one of {', '.join(get_args(Backend))}, got {name!r}")
+            return known
+    raise UserError(f"{source} must be one of {', '.join(get_args(Backend))}, got {name!r}")
 
 
 _switch = _Switch()

@@ -9,6 +9,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from mshgnn.errors import UserError
+
 HAS_NUMBA = find_spec("numba") is not None
 INDEX_DTYPES = (torch.int32, torch.int64)
 
@@ -48,15 +50,15 @@ def check_range(name: str, index: Tensor, size: int) -> None:
         return
     low, high = (int(bound) for bound in torch.aminmax(index))
     if low < 0:
-        raise ValueError(f"{name} holds the negative node index {low}")
+        raise UserError(f"{name} holds the negative node index {low}")
     if high >= size:
-        raise ValueError(f"{name} holds node index {high}, but there are only {size} nodes")
+        raise UserError(f"{name} holds node index {high}, but there are only {size} nodes")
 
 
 def check_csr(rowptr: Tensor, sender: Tensor, num_senders: int) -> None:
     """Raise ``ValueError`` unless ``rowptr`` and ``sender`` describe a graph: no kernel runs before this."""
     if int(rowptr[0]) != 0 or int(rowptr[-1]) != sender.numel() or bool((rowptr.diff() < 0).any()):
-        raise ValueError(f"rowptr must rise from 0 to the number of edges, {sender.numel()}")
+        raise UserError(f"rowptr must rise from 0 to the number of edges, {sender.numel()}")
     check_range("sender", sender, num_senders)
 
 
@@ -127,9 +129,9 @@ def receiver_csr(edge_index: Tensor, num_senders: int, num_receivers: int) -> Re
     reuses it; changing the tensor in place sorts again.
     """
     if edge_index.dim() != 2 or edge_index.size(0) != 2:
-        raise ValueError(f"edge_index must have shape [2, num_edges], got {list(edge_index.shape)}")
+        raise UserError(f"edge_index must have shape [2, num_edges], got {list(edge_index.shape)}")
     if edge_index.dtype not in INDEX_DTYPES:
-        raise ValueError(f"edge_index must be int32 or int64, got {edge_index.dtype}")
+        raise UserError(f"edge_index must be int32 or int64, got {edge_index.dtype}")
     # A tensor made in inference mode counts no versions, so the cache could not see it change.
     if torch.compiler.is_compiling() or torch.is_inference_mode_enabled() or edge_index.is_inference():
         return ReceiverCSR(*_sort_by_receiver(edge_index, num_senders, num_receivers))

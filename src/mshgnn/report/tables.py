@@ -10,6 +10,7 @@ from typing import Any
 
 from mshgnn.baselines.controls import CONTROLS
 from mshgnn.data import StructureFrequencyDataset
+from mshgnn.errors import UserError
 from mshgnn.evaluation.rules import HEADLINE, RULES
 from mshgnn.report.goals import goals
 from mshgnn.report.layout import GRAPH_SETS, JOINT_SETS, MODELS, NODE_SETS, TUNED, markdown
@@ -195,11 +196,11 @@ def filled(text: str, results: Results) -> str:
     def fill(block: re.Match[str]) -> str:
         name = block["name"]
         if name not in TABLES:
-            raise ValueError(f"there is no table {name!r}; known: {', '.join(TABLES)}")
+            raise UserError(f"there is no table {name!r}; known: {', '.join(TABLES)}")
         return f"{block[1]}{TABLES[name](results)}\n{block[3]}"
 
     if len(_BLOCK.findall(text)) != text.count("<!-- table:"):
-        raise ValueError("a table block has no <!-- end -->, or its name holds more than a-z and -")
+        raise UserError("a table block has no <!-- end -->, or its name holds more than a-z and -")
     return _BLOCK.sub(fill, text)
 
 

@@ -6,6 +6,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from mshgnn.baselines.builder import ModelBuilder
+from mshgnn.errors import UserError
 
 
 def collect() -> dict[str, ModelBuilder]:
@@ -14,6 +15,6 @@ def collect() -> dict[str, ModelBuilder]:
     for module in sorted(iter_modules(__path__), key=lambda module: module.name):
         for name, builder in import_module(f"{__name__}.{module.name}").MODELS.items():
             if name in models:
-                raise ValueError(f"two models are called {name!r}, one of them in {module.name}.py")
+                raise UserError(f"two models are called {name!r}, one of them in {module.name}.py")
             models[name] = builder
     return models

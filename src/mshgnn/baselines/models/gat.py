@@ -13,12 +13,13 @@ from mshgnn.baselines.base import Share, Task
 from mshgnn.baselines.builder import ModelBuilder
 from mshgnn.baselines.shell import in_shared_shell
 from mshgnn.baselines.stack import ConvStack
+from mshgnn.errors import UserError
 
 
 def attention_message(conv: Callable[..., nn.Module], channels: int, heads: int) -> nn.Module:
     """An attention layer whose heads share the width, so that it is as wide as any other message."""
     if channels % heads:
-        raise ValueError(f"heads must divide hidden_channels, but {channels} is no multiple of {heads}")
+        raise UserError(f"heads must divide hidden_channels, but {channels} is no multiple of {heads}")
     return conv(channels, channels // heads, heads=heads, bias=False)
 
 
