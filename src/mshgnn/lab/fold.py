@@ -20,8 +20,8 @@ from mshgnn.data.splits import Splits, load_splits
 from mshgnn.errors import did_you_mean
 from mshgnn.lab.errors import ExperimentError
 from mshgnn.lab.experiment import Experiment
-from mshgnn.lab.provenance import peak_memory_mb, reset_peak_memory
 from mshgnn.lab.store import FoldKey, FoldResult
+from mshgnn.machine import peak_memory_mb, reset_peak_memory
 from mshgnn.training.curves import CURVE_NAMES, Curves
 from mshgnn.training.loop import EpochReport, train_fold
 from mshgnn.training.seeding import fold_seed, one_thread

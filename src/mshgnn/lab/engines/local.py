@@ -15,8 +15,8 @@ from multiprocessing.process import BaseProcess
 
 from mshgnn.lab.engines import FoldFailed, OnProgress
 from mshgnn.lab.fold import FoldJob, LoadedData, load_data, run_fold
-from mshgnn.lab.malloc import keep_freed_blocks
 from mshgnn.lab.store import FoldResult
+from mshgnn.machine import keep_freed_blocks
 from mshgnn.training.loop import EpochReport
 
 SECONDS_BETWEEN_REPORTS = 0.25
