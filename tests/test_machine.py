@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from mshgnn import machine
+from mshgnn.errors import UserError
 
 SCRIPT = """
 import psutil
@@ -79,7 +80,7 @@ def test_a_graphics_card_is_used_where_there_is_one(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(torch.cuda, "is_available", lambda there=there: there)
         assert machine.find_device("auto").type == found
         assert machine.find_device("cpu").type == "cpu"
-    with pytest.raises(machine.UserError, match=r"device 'cuda': .* no graphics card"):
+    with pytest.raises(UserError, match=r"device 'cuda': .* no graphics card"):
         machine.find_device("cuda")
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
@@ -8,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mshgnn.evaluation.rules import HEADLINE, RULES, evaluate
+from mshgnn.evaluation.rules import HEADLINE, RULES, RuleResult, evaluate
 from mshgnn.training.curves import CURVE_NAMES, Curves
 
 
@@ -19,6 +21,7 @@ def fold(
     validation_loss: list[float] | None = None,
     train: list[float] | None = None,
     sizes: tuple[int, int, int] = (8, 1, 1),
+    higher_is_better: bool = True,
 ) -> Curves:
     """A hand-made fold: what is not given is flat."""
     curves = {name: np.full(len(test), 0.5) for name in CURVE_NAMES}
@@ -28,7 +31,7 @@ def fold(
         curves["validation_loss"] = np.array(validation_loss)
     if train is not None:
         curves["train_metric"] = np.array(train)
-    return Curves(**curves, sizes=sizes)
+    return Curves(**curves, sizes=sizes, higher_is_better=higher_is_better)
 
 
 TWO_FOLDS = [fold([0.1, 0.9, 0.2], [0.3, 0.6, 0.8]), fold([0.5, 0.4, 0.3], [0.2, 0.7, 0.4])]
@@ -43,6 +46,31 @@ def runs(draw: st.DrawFn) -> list[Curves]:
         return fold(draw(shares), draw(shares), validation_loss=draw(losses), train=draw(shares))
 
     return [one() for _ in range(draw(st.integers(1, 4)))]
+
+
+@st.composite
+def any_runs(draw: st.DrawFn) -> list[Curves]:
+    """Folds of any length with any metric: ties, values that are not numbers, infinite ones."""
+    few = st.sampled_from([-1.5, 0.0, 0.25, 0.5, 3.0, float("nan"), float("inf")])
+
+    def one() -> Curves:
+        epochs = draw(st.integers(1, 8))
+        values = st.lists(few, min_size=epochs, max_size=epochs)
+        losses = st.lists(st.floats(), min_size=epochs, max_size=epochs)
+        return fold(draw(values), draw(values), validation_loss=draw(losses), train=draw(values))
+
+    return [one() for _ in range(draw(st.integers(1, 4)))]
+
+
+def mirrored(one: Curves) -> Curves:
+    """The same fold by an error instead of a share."""
+    return replace(
+        one,
+        train_metric=-one.train_metric,
+        validation_metric=-one.validation_metric,
+        test_metric=-one.test_metric,
+        higher_is_better=False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,6 +92,66 @@ def test_each_rule_on_two_hand_made_folds(rule: str, per_fold: tuple[float, ...]
     assert result.mean == pytest.approx(sum(per_fold) / 2)
     assert result.std == pytest.approx(abs(per_fold[0] - per_fold[1]) / 2)
     assert result.spread == "over 2 folds"
+
+
+@pytest.mark.parametrize("rule", RULES)
+@given(any_runs())
+def test_each_rule_gives_the_mirrored_result_for_the_negated_metric(rule: str, run: list[Curves]) -> None:
+    share, error = RULES[rule](run), RULES[rule]([mirrored(one) for one in run])
+    assert error.epochs == share.epochs
+    np.testing.assert_array_equal(error.per_fold, np.negative(share.per_fold))
+    np.testing.assert_allclose(error.mean, -share.mean)
+    np.testing.assert_allclose(error.std, share.std)
+
+
+def test_the_smaller_error_is_chosen() -> None:
+    run = [fold([0.9, 0.4, 0.7], [5.0, 3.0, 2.0], train=[2.0, 2.0, 1.0], higher_is_better=False)]
+    found = {name: (rule(run).epochs[0], rule(run).mean) for name, rule in RULES.items()}
+    assert found == {
+        "best_validation": (1, 3.0),
+        "last_epoch": (2, 2.0),
+        "average_curve": (2, 2.0),
+        "best_test_per_fold": (2, 2.0),
+        "whole_set_best": (2, pytest.approx(0.8 * 1.0 + 0.1 * 0.7 + 0.1 * 2.0)),
+    }
+
+
+@pytest.mark.parametrize("higher_is_better", [True, False])
+def test_a_metric_that_is_no_number_loses(higher_is_better: bool) -> None:
+    nan = float("nan")
+    run = [fold([nan, 0.5, nan], [nan, 0.5, nan], higher_is_better=higher_is_better)]
+    for name, rule in RULES.items():
+        assert rule(run).epochs == ((2,) if name == "last_epoch" else (1,))
+    assert np.isnan(RULES["last_epoch"](run).mean)
+    hopeless = [fold([nan, nan], [nan, nan], validation_loss=[nan, 0.3], higher_is_better=higher_is_better)]
+    assert RULES["best_validation"](hopeless).epochs == (1,)
+
+
+def test_folds_of_two_directions_are_no_run() -> None:
+    with pytest.raises(ValueError, match="direction"):
+        RULES["last_epoch"]([TWO_FOLDS[0], mirrored(TWO_FOLDS[1])])
+
+
+def test_registering_is_all_a_new_rule_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mshgnn.evaluation.rules.RULES", dict(RULES))
+    from mshgnn.evaluation import rules
+
+    @rules.rule(selects_on_test=False, needs_validation=True)
+    def first_epoch(folds: Sequence[Curves]) -> tuple[list[int], list[float]]:
+        return [0] * len(folds), [float(fold.test_metric[0]) for fold in folds]
+
+    assert list(rules.applicable(TWO_FOLDS)) == [*RULES, "first_epoch"]
+    assert rules.applicable(TWO_FOLDS)["first_epoch"](TWO_FOLDS).per_fold == (0.3, 0.2)
+    bare = [fold([0.0], [0.5], sizes=(9, 0, 1))]
+    assert set(RULES) - set(rules.applicable(bare)) == {"best_validation"}
+    assert "first_epoch" not in rules.applicable(bare)
+
+
+@given(any_runs())
+def test_a_result_survives_strict_json(run: list[Curves]) -> None:
+    result = RULES["last_epoch"](run)
+    text = json.dumps(result.to_dict(), allow_nan=False)
+    assert str(RuleResult.from_dict(json.loads(text))) == str(result)
 
 
 def test_only_rules_that_never_look_at_test_may_rank() -> None:

@@ -16,7 +16,7 @@ from mshgnn.training.loop import EpochReport
 def watch(console: Console) -> str:
     display = make_display(console)
     info = describe(make_experiment(), make_data())
-    curves = Curves(**{name: np.full(3, 0.25) for name in CURVE_NAMES}, sizes=(4, 2, 2))
+    curves = Curves(**{name: np.full(3, 0.25) for name in CURVE_NAMES}, sizes=(4, 2, 2), higher_is_better=True)
     display.begin(info, 1)
     display.epoch(FoldKey(0, 1), EpochReport(2, 3, 0.5, 0.75))
     display.fold(FoldResult(FoldKey(0, 1), curves, 9.0, 1.0, 1, {}))
@@ -38,7 +38,7 @@ def test_plain_lines_without_a_terminal() -> None:
 def test_a_fold_without_validation_shows_none() -> None:
     assert epoch_text(EpochReport(2, 3, 0.5, 0.75)).endswith("validation 0.7500")
     assert "validation" not in epoch_text(EpochReport(2, 3, 0.5, None))
-    curves = Curves(**{name: np.zeros(3) for name in CURVE_NAMES}, sizes=(4, 0, 2))
+    curves = Curves(**{name: np.zeros(3) for name in CURVE_NAMES}, sizes=(4, 0, 2), higher_is_better=True)
     assert "validation" not in finished_text(FoldResult(FoldKey(0, 1), curves, 9.0, 1.0, 1, {}))
 
 

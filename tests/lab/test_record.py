@@ -25,7 +25,7 @@ def make_run(folds: int = 3, epochs: int = 20, seeds: tuple[int, ...] = (0,)) ->
         for name in CURVE_NAMES:
             walk = 0.5 + generator.normal(scale=0.02, size=epochs).cumsum()
             arrays[name] = np.abs(walk) if name.endswith("loss") else np.round(np.clip(walk, 0, 1) * 411) / 411
-        curves = Curves(**arrays, sizes=(3000, 411, 411))
+        curves = Curves(**arrays, sizes=(3000, 411, 411), higher_is_better=True)
         results.append(FoldResult(key, curves, 1.23456, 321.09876, 42, info.environment))
     return Run(info, tuple(results))
 

@@ -23,7 +23,7 @@ INFO = describe(make_experiment(), make_data())
 
 
 def make_result(key: FoldKey = KEY, value: float = 0.1) -> FoldResult:
-    curves = Curves(**{name: np.array([value, 1 / 3]) for name in CURVE_NAMES}, sizes=(4, 2, 2))
+    curves = Curves(**{name: np.array([value, 1 / 3]) for name in CURVE_NAMES}, sizes=(4, 2, 2), higher_is_better=True)
     return FoldResult(key, curves, 1.5, 100.0, 42, {"torch": "2"})
 
 

@@ -16,7 +16,7 @@ def make_record(dataset: str, model: str, test_metric: float, about: str = "") -
     described = {"name": "x", "about": about, "dataset": {"name": dataset}, "model": {"name": model}}
     experiment = check_experiment(described, "test")
     values = {name: np.array([0.5, test_metric]) for name in CURVE_NAMES}
-    curves = Curves(**values, sizes=(8, 1, 1))
+    curves = Curves(**values, sizes=(8, 1, 1), higher_is_better=True)
     info = RunInfo.__new__(RunInfo)
     object.__setattr__(info, "experiment", experiment)
     result = FoldResult(FoldKey(0, 0), curves, 1.0, 1.0, 10, {})

@@ -14,7 +14,7 @@ from mshgnn.training.curves import CURVE_NAMES, Curves
 
 def fold(epochs: int, level: float, validation: int = 1) -> Curves:
     rising = level * np.linspace(0.1, 1, epochs)
-    return Curves(**dict.fromkeys(CURVE_NAMES, rising), sizes=(8, validation, 1))
+    return Curves(**dict.fromkeys(CURVE_NAMES, rising), sizes=(8, validation, 1), higher_is_better=True)
 
 
 def share_of(picture: np.ndarray, colour: str) -> float:

@@ -19,7 +19,9 @@ def with_validation(record: Record, folds: list[tuple[list[float], list[float]]]
     for fold, (metrics, losses) in enumerate(folds):
         values = {name: np.zeros(len(metrics)) for name in CURVE_NAMES}
         values.update(validation_metric=np.array(metrics), validation_loss=np.array(losses))
-        results.append(FoldResult(FoldKey(0, fold), Curves(**values, sizes=(8, 1, 1)), 1.0, 1.0, 10, {}))
+        results.append(
+            FoldResult(FoldKey(0, fold), Curves(**values, sizes=(8, 1, 1), higher_is_better=True), 1.0, 1.0, 10, {})
+        )
     return Record(Run(record.run.info, tuple(results)), record.rules)
 
 

@@ -73,6 +73,35 @@ def test_an_epoch_visits_every_graph_once_in_batches_of_almost_one_size(count: i
     assert max(sizes) - min(sizes) <= 1
 
 
+def test_several_targets_stay_rows_of_their_graphs() -> None:
+    graphs = [
+        Data(x=torch.zeros(2, 1), edge_index=torch.tensor([[0], [1]]), y=torch.tensor([[float(index), float("nan")]]))
+        for index in range(4)
+    ]
+    packed = PackedGraphs.pack(graphs).take(torch.tensor([3, 1, 0]))
+    assert len(packed) == 3
+    first, last = packed.batches([0, 2, 3])
+    torch.testing.assert_close(first.y, torch.tensor([[3.0, torch.nan], [1.0, torch.nan]]), equal_nan=True)
+    torch.testing.assert_close(last.y, torch.tensor([[0.0, torch.nan]]), equal_nan=True)
+    nodes = Data(x=torch.zeros(2, 1), edge_index=torch.tensor([[0], [1]]), y=torch.arange(6.0).view(2, 3))
+    assert torch.equal(whole_graph(nodes, sparse=False).y, nodes.y)
+
+
+@given(graph_lists())
+@settings(deadline=None)
+def test_a_batch_moves_to_a_device_as_a_whole(graphs: list[Data]) -> None:
+    packed = PackedGraphs.pack(graphs)
+    (batch,) = packed.batches([0, len(packed)])
+    assert batch.to(torch.device("cpu")) is batch
+    moved = batch.to(torch.device("meta"))
+    for name in ("x", "edge_index", "edge_attr", "batch", "y"):
+        assert getattr(moved, name).is_meta
+        assert getattr(moved, name).shape == getattr(batch, name).shape
+    assert moved.num_graphs == batch.num_graphs
+    bare = whole_graph(Data(x=torch.ones(1, 1), edge_index=torch.zeros(2, 0).long(), y=torch.ones(1)), sparse=False)
+    assert bare.to(torch.device("meta")).batch is None
+
+
 def test_large_sets_are_evaluated_in_several_batches() -> None:
     graph = Data(x=torch.zeros(3000, 1), edge_index=torch.zeros(2, 0, dtype=torch.long), y=torch.tensor([0]))
     assert [b.num_graphs for b in PackedGraphs.pack([graph] * 7).evaluation_batches(1)] == [2, 2, 2, 1]

@@ -15,8 +15,10 @@ from torch_geometric.nn import GCNConv, global_mean_pool
 
 from mshgnn.data import GraphDataset, Split, from_graphs
 from mshgnn.evaluation.rules import best_validation
+from mshgnn.training.batches import PackedGraphs
 from mshgnn.training.curves import Curves
-from mshgnn.training.loop import EpochReport, make_optimiser, set_rate, train_fold
+from mshgnn.training.loop import EpochReport, make_optimiser, predict, set_rate, train_fold
+from mshgnn.training.objective import objective_of
 from mshgnn.training.settings import TrainingSettings
 
 
@@ -74,7 +76,7 @@ def relabel(dataset: GraphDataset, chosen: Tensor, labels: Tensor) -> GraphDatas
 
 def train(dataset: GraphDataset, split: Split, seed: int = 0, **settings: Any) -> Curves:
     torch.manual_seed(seed)
-    model = SmallGCN(dataset.num_features, dataset.num_classes, dataset.task)
+    model = SmallGCN(dataset.num_features, dataset.out_channels, dataset.task)
     defaults: dict[str, Any] = {"epochs": 15, "learning_rate": 0.02, "batch_size": 16}
     return train_fold(model, dataset, split, TrainingSettings.model_validate(defaults | settings), seed)
 
@@ -300,3 +302,126 @@ def test_the_weight_average_is_a_moving_average_of_every_step() -> None:
     for state in [*steps[2 : len(steps) // 2], last.state_dict()]:
         expected = keep * expected + (1 - keep) * state["head.2.weight"]
     torch.testing.assert_close(model.state_dict()["head.2.weight"], expected)
+
+
+def with_targets(dataset: GraphDataset, objective: str) -> GraphDataset:
+    """Two targets of each graph, a number or a label, made of its mean features; a fifth of them missing."""
+    graphs = []
+    for index, graph in enumerate(dataset.graphs):
+        y = graph.x[:, :2].mean(dim=0, keepdim=True) * torch.tensor([[1.0, -2.0]])
+        if objective == "multilabel":
+            y = (y > 0).float()
+        y[0, index % 2] = torch.nan if index % 5 == 0 else y[0, index % 2]
+        graphs.append(Data(x=graph.x, edge_index=graph.edge_index, y=y))
+    metric = "rmse" if objective == "regress" else "roc_auc"
+    kind: Any = objective
+    return replace(dataset, graphs=graphs, objective=kind, metric=metric, target_names=("a", "b"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("objective", ["regress", "multilabel"])
+def test_several_targets_with_gaps_are_learnt_in_the_metrics_direction(objective: str) -> None:
+    dataset = with_targets(make_dataset(), objective)
+    curves = train(dataset, make_split(120), epochs=30)
+    assert curves.train_loss[-1] < 0.5 * curves.train_loss[0]
+    assert curves.higher_is_better == (objective == "multilabel")
+    first, last = curves.test_metric[0], curves.test_metric[-1]
+    assert last > max(first, 0.9) if objective == "multilabel" else last < 0.7 * first
+
+
+def test_patience_waits_for_a_smaller_error() -> None:
+    """RMSE falls for longer than the patience: a loop that took falling for worse would have stopped."""
+    curves = train(with_targets(make_dataset(), "regress"), make_split(120), epochs=25, patience=4)
+    best = best_validation([curves]).epochs[0]
+    assert best > 4
+    assert curves.epochs == min(25, best + 4 + 1)
+
+
+def test_nodes_without_a_label_are_ignored() -> None:
+    x, ring = torch.randn(60, 4), torch.arange(60)
+    y = (x[:, 0] > 0).long()
+    whole = from_graphs([Data(x=x, edge_index=torch.stack([ring, ring.roll(1)]), y=y)], task="node")
+    split = make_split(60)
+    shorter = Split(split.train[:-5], split.validation[:-3], split.test[:-2])  # type: ignore[arg-type]
+    hidden = y.clone()
+    for part, left in zip(split, shorter, strict=True):
+        hidden[part[len(left) :]] = -1
+    gaps = replace(whole, graphs=[Data(x=x, edge_index=whole.graphs[0].edge_index, y=hidden)])
+    found, expected = train(gaps, split, epochs=4), train(whole, shorter, epochs=4)
+    np.testing.assert_allclose(found.test_loss, expected.test_loss, rtol=1e-5)
+    np.testing.assert_array_equal(found.validation_metric, expected.validation_metric)
+
+
+def best_and_measured(dataset: GraphDataset, **settings: Any) -> tuple[Curves, float]:
+    """A training that keeps the best weights, and the test metric of what it kept."""
+    split = make_split(dataset.num_items)
+    torch.manual_seed(0)
+    model = SmallGCN(dataset.num_features, dataset.out_channels)
+    chosen = TrainingSettings.model_validate({"epochs": 12, "learning_rate": 0.05, "batch_size": 8} | settings)
+    curves = train_fold(model, dataset, split, chosen, 0, keep_best=True)
+    packed = PackedGraphs.pack(dataset.graphs).take(split.test)
+    return curves, objective_of(dataset).measure(predict(model, packed.evaluation_batches(8)), packed.y)
+
+
+@pytest.mark.parametrize("average", [0.0, 0.8])
+@pytest.mark.parametrize("objective", ["classify", "regress"])
+def test_the_weights_kept_are_those_that_the_headline_reports(objective: str, average: float) -> None:
+    dataset = make_dataset(80) if objective == "classify" else with_targets(make_dataset(80), objective)
+    for index in make_split(80).validation.tolist():  # turned round: the longer one learns, the worse it gets
+        target = dataset.graphs[index].y
+        dataset.graphs[index].y = 1 - target if objective == "classify" else -target
+    curves, measured = best_and_measured(dataset, weight_average=average)
+    reported = best_validation([curves])
+    assert reported.epochs[0] < curves.epochs - 1, "the last epoch would be kept anyway"
+    assert measured == pytest.approx(reported.mean, rel=1e-5)
+    assert curves == train(dataset, make_split(80), epochs=12, learning_rate=0.05, batch_size=8, weight_average=average)
+
+
+def test_an_interrupted_training_leaves_the_best_weights_so_far() -> None:
+    dataset, split = make_dataset(40), make_split(40)
+    torch.manual_seed(0)
+    model = SmallGCN(dataset.num_features, 2)
+    seen: list[dict[str, Tensor]] = []
+    metrics: list[float] = []
+
+    def interrupt(report: EpochReport) -> None:
+        seen.append(copy.deepcopy(model.state_dict()))
+        metrics.append(report.validation_metric or 0.0)
+        if report.epoch == 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_fold(model, dataset, split, TrainingSettings(learning_rate=0.05), 0, interrupt, keep_best=True)
+    kept = [
+        epoch
+        for epoch, state in enumerate(seen)
+        if all(torch.equal(value, state[name]) for name, value in model.state_dict().items())
+    ]
+    assert len(kept) == 1
+    assert metrics[kept[0]] == max(metrics)
+
+
+def test_choosing_needs_a_validation_part() -> None:
+    dataset, split = make_dataset(40), make_split(40)
+    bare = Split(split.train, split.validation[:0], split.test)  # type: ignore[arg-type]
+    for settings, word in (({"patience": 3}, "patience"), ({"schedule": "plateau"}, "plateau")):
+        with pytest.raises(ValueError, match=f"{word}.* needs a validation part"):
+            train(dataset, bare, **settings)
+    with pytest.raises(ValueError, match="keep_best needs a validation part"):
+        train_fold(SmallGCN(8, 2), dataset, bare, TrainingSettings(epochs=1), 0, keep_best=True)
+
+
+def test_balanced_class_weights_help_a_rare_class() -> None:
+    dataset = make_dataset(200, seed=1)
+    rare = [graph for index, graph in enumerate(dataset.graphs) if index % 2 == 0 or index % 20 == 1]
+    skewed = replace(from_graphs(rare), metric="balanced_accuracy")
+    split = make_split(len(rare))
+    plain = train(skewed, split, epochs=6)
+    balanced = train(skewed, split, epochs=6, class_weights="balanced")
+    assert balanced.train_metric[-1] > plain.train_metric[-1] + 0.1
+
+
+def test_a_missing_graphics_card_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ValueError, match="no graphics card"):
+        train(make_dataset(40), make_split(40), device="cuda")
+    assert train(make_dataset(40), make_split(40), epochs=1, device="auto").epochs == 1

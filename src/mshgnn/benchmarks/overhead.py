@@ -11,7 +11,8 @@ from torch import nn
 
 from mshgnn.data.dataset import GraphDataset
 from mshgnn.data.splits import Split
-from mshgnn.training.loop import make_optimiser, prepare, train_epoch, train_fold
+from mshgnn.training.loop import make_optimiser, train_epoch, train_fold
+from mshgnn.training.parts import prepare
 from mshgnn.training.seeding import one_thread
 from mshgnn.training.settings import TrainingSettings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -15,7 +15,16 @@ from torch_geometric.data import Data
 from mshgnn.errors import UserError
 
 Task = Literal["graph", "node"]
-Metric = Literal["accuracy", "roc_auc"]
+Objective = Literal["classify", "rank", "regress", "multilabel"]
+Metric = Literal["accuracy", "balanced_accuracy", "f1", "roc_auc", "average_precision", "rmse", "mae", "r2"]
+
+METRICS: dict[Objective, tuple[Metric, ...]] = {
+    "classify": ("accuracy", "balanced_accuracy", "f1"),
+    "rank": ("roc_auc", "average_precision"),
+    "regress": ("rmse", "mae", "r2"),
+    "multilabel": ("roc_auc", "average_precision"),
+}
+"""The metrics of each objective; the first is the default."""
 
 
 class DataError(UserError):
@@ -41,6 +50,16 @@ class GraphDataset:
     checksum: str
     edge_dim: int = 0
     catalogued: bool = False
+    objective: Objective = "classify"
+    class_names: tuple[str, ...] = ()
+    target_names: tuple[str, ...] = ()
+
+    @property
+    def out_channels(self) -> int:
+        """How many numbers a model must give for each item: the classes, or the targets."""
+        if self.objective in ("classify", "rank"):
+            return self.num_classes
+        return len(self.target_names) or int(self.graphs[0].y.shape[1])
 
     def labels(self) -> Tensor:
         """All targets, ``[number of graphs]`` or ``[number of nodes]``."""
@@ -82,7 +101,8 @@ def from_graphs(
         num_classes = max(largest, 2)
     elif largest > num_classes:
         raise DataError(f"{name}: a target is {largest - 1}, but there are only {num_classes} classes")
-    return GraphDataset(name, task, list(graphs), num_features, num_classes, metric, content_checksum(graphs), edge_dim)
+    made = GraphDataset(name, task, list(graphs), num_features, num_classes, metric, content_checksum(graphs), edge_dim)
+    return replace(made, objective="rank") if metric in METRICS["rank"] else made
 
 
 def content_checksum(graphs: Sequence[Data]) -> str:

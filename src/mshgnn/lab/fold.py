@@ -123,4 +123,4 @@ def _fit_control(job: FoldJob, data: LoadedData) -> Curves:
         ]
     points = [np.array([value]) for value in (*(1 - share for share in right), *right)]
     sizes = (len(split.train), len(split.validation), len(split.test))
-    return Curves(**dict(zip(CURVE_NAMES, points, strict=True)), sizes=sizes)
+    return Curves(**dict(zip(CURVE_NAMES, points, strict=True)), sizes=sizes, higher_is_better=True)

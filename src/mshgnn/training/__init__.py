@@ -1,1 +1,1 @@
-"""Training one fold: the loop, metrics, seeding, and the curves it leaves behind."""
+"""Training one fold: the objective, the loop, seeding, and the curves it leaves behind."""

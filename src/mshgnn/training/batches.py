@@ -28,7 +28,10 @@ SPARSE_WIDTH, SPARSE_DENSITY = 128, 0.05
 
 @dataclass(frozen=True)
 class GraphBatch:
-    """What one forward pass takes. ``batch`` is ``None`` on node tasks."""
+    """What one forward pass takes. ``batch`` is ``None`` on node tasks.
+
+    ``y`` has one row per graph (or node): ``[G]``, or ``[G, T]`` where items have several targets.
+    """
 
     x: Tensor
     edge_index: Tensor
@@ -37,10 +40,23 @@ class GraphBatch:
     num_graphs: int
     y: Tensor
 
+    def to(self, device: torch.device) -> GraphBatch:
+        """The same batch on a device."""
+        if self.x.device == device:
+            return self
+        return GraphBatch(
+            x=self.x.to(device),
+            edge_index=self.edge_index.to(device),
+            edge_attr=None if self.edge_attr is None else self.edge_attr.to(device),
+            batch=None if self.batch is None else self.batch.to(device),
+            num_graphs=self.num_graphs,
+            y=self.y.to(device),
+        )
+
 
 @dataclass(frozen=True)
 class PackedGraphs:
-    """Graphs laid end to end; edge indices count from each graph's own first node."""
+    """Graphs laid end to end; edge indices count from each graph's own first node. ``y`` is ``[G]`` or ``[G, T]``."""
 
     x: Tensor
     edge_index: Tensor
@@ -68,7 +84,7 @@ class PackedGraphs:
             x=_compressed(x) if sparse else x,
             edge_index=edge_index[:, order],
             edge_attr=edge_attr,
-            y=torch.cat([graph.y.view(-1) for graph in graphs]),
+            y=torch.cat([graph.y for graph in graphs]),
             node_start=node_start,
             edge_start=edge_start,
         )

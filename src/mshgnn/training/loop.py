@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from mshgnn.data.dataset import DataError, GraphDataset
-from mshgnn.data.splits import Split, count_items
-from mshgnn.training.batches import GraphBatch, PackedGraphs, whole_graph
-from mshgnn.training.curves import CURVE_NAMES, Curves
-from mshgnn.training.metrics import measure
+from mshgnn.data.splits import Split
+from mshgnn.machine import find_device
+from mshgnn.training.batches import GraphBatch
+from mshgnn.training.curves import PARTS, Curves, oriented
+from mshgnn.training.parts import Fold, Part, prepare
 from mshgnn.training.seeding import one_thread
 from mshgnn.training.settings import TrainingSettings
 
@@ -32,19 +32,19 @@ class EpochReport(NamedTuple):
     """``None`` where the fold has no validation part."""
 
 
-class Part(NamedTuple):
-    """One of train, validation and test, ready for evaluation: batches, and which outputs count."""
+class Score(NamedTuple):
+    """What a part of the fold was measured at."""
 
-    batches: Sequence[GraphBatch]
-    chosen: Tensor | None
-    target: Tensor
+    loss: float
+    metric: float
 
 
-class Fold(NamedTuple):
-    """A fold as the loop sees it; the training steps of an epoch come from ``steps``."""
+class Scores(NamedTuple):
+    """All three parts after one epoch."""
 
-    steps: Callable[[torch.Generator], Iterator[tuple[GraphBatch, Tensor | None, Tensor]]]
-    parts: tuple[Part, Part, Part]
+    train: Score
+    validation: Score
+    test: Score
 
 
 def train_fold(
@@ -54,6 +54,8 @@ def train_fold(
     settings: TrainingSettings,
     seed: int,
     on_epoch: Callable[[EpochReport], None] | None = None,
+    *,
+    keep_best: bool = False,
 ) -> Curves:
     """Train ``model`` in place on ``split.train`` and measure all three parts after every epoch.
 
@@ -61,46 +63,80 @@ def train_fold(
     a better validation metric (an equal metric with a lower loss counts as better), and at a loss that is no
     longer a number. With ``settings.weight_average`` the averaged weights are measured, and kept at the end.
     One thread and ``seed`` make the result the same to the last bit.
+
+    With ``keep_best`` the model ends with the weights of its best validation epoch, the one that the rule
+    ``best_validation`` reports, instead of the last ones; also when it is interrupted. The model ends on the processor.
     """
+    _check_validation(dataset, split, settings, keep_best)
     with one_thread(seed):
         fold = prepare(dataset, split, settings)
         generator = torch.Generator().manual_seed(seed)
+        model.to(find_device(settings.device))
         optimiser = make_optimiser(model, settings)
         average = make_average(model, settings)
+        measured = model if average is None else average.module
         plateau = ReduceLROnPlateau(optimiser, factor=settings.plateau_factor, patience=settings.plateau_patience)
-        rows: list[tuple[float, ...]] = []
-        best, best_epoch = (-math.inf, -math.inf), 0
-        for epoch in range(settings.epochs):
-            if settings.schedule != "plateau" or epoch <= settings.warmup_epochs:
-                set_rate(optimiser, settings, epoch)
-            train_epoch(model, fold, optimiser, settings, generator, average)
-            row = _evaluate_epoch(average or model, fold.parts, dataset, settings, epoch, rows)
-            rows.append(row)
-            train_loss, validation_loss, _, _, validation_metric, _ = row
-            if on_epoch is not None:
-                shown = validation_metric if len(split.validation) else None
-                on_epoch(EpochReport(epoch + 1, settings.epochs, train_loss, shown))
-            if not math.isfinite(train_loss):
-                break
-            if settings.schedule == "plateau" and epoch >= settings.warmup_epochs:
-                plateau.step(validation_loss)
-            if (score := (validation_metric, -validation_loss)) > best:
-                best, best_epoch = score, epoch
-            if settings.patience is not None and epoch - best_epoch >= settings.patience:
-                break
-    if average is not None:
-        model.load_state_dict(average.module.state_dict())
-    columns = np.array(rows, dtype=np.float64).T
+        best = _Best(fold.objective.higher_is_better, keep_best)
+        history: list[Scores] = []
+        try:
+            for epoch in range(settings.epochs):
+                if settings.schedule != "plateau" or epoch <= settings.warmup_epochs:
+                    set_rate(optimiser, settings, epoch)
+                train_epoch(model, fold, optimiser, settings, generator, average)
+                scores = _evaluate(measured, fold, _old_train_score(history, fold, settings))
+                history.append(scores)
+                best.see(epoch, scores.validation, measured)
+                if on_epoch is not None:
+                    shown = scores.validation.metric if len(split.validation) else None
+                    on_epoch(EpochReport(epoch + 1, settings.epochs, scores.train.loss, shown))
+                if not math.isfinite(scores.train.loss):
+                    break
+                if settings.schedule == "plateau" and epoch >= settings.warmup_epochs:
+                    plateau.step(scores.validation.loss)
+                if settings.patience is not None and epoch - best.epoch >= settings.patience:
+                    break
+        finally:
+            if best.weights is not None or average is not None:
+                model.load_state_dict(best.weights or measured.state_dict())
+            model.cpu()
+    curves = {
+        f"{part}_{kind}": np.array([getattr(getattr(scores, part), kind) for scores in history])
+        for part in PARTS
+        for kind in Score._fields
+    }
     sizes = (len(split.train), len(split.validation), len(split.test))
-    return Curves(**dict(zip(CURVE_NAMES, columns, strict=True)), sizes=sizes)
+    return Curves(**curves, sizes=sizes, higher_is_better=fold.objective.higher_is_better)
 
 
-def prepare(dataset: GraphDataset, split: Split, settings: TrainingSettings) -> Fold:
-    """Everything about a fold that does not change from epoch to epoch."""
-    if len(split.train) == 0 or len(split.test) == 0:
-        raise DataError(f"{dataset.name}: the split has nothing to {'test' if len(split.train) else 'train'} on")
-    count_items(split, dataset.num_items, f"{dataset.name}: the split")
-    return (_node_fold if dataset.task == "node" else _graph_fold)(dataset, split, settings)
+class _Best:
+    """The best validation epoch so far, in the order of the rule ``best_validation``; its weights if they are kept."""
+
+    def __init__(self, higher_is_better: bool, keep: bool) -> None:
+        self.higher_is_better, self.keep = higher_is_better, keep
+        self.epoch = 0
+        self.weights: dict[str, Tensor] | None = None
+        self._merit: tuple[float, float] | None = None
+
+    def see(self, epoch: int, score: Score, model: nn.Module) -> None:
+        """Compare one epoch more."""
+        metric = oriented(score.metric, higher_is_better=self.higher_is_better)
+        merit = float(metric), float(oriented(score.loss, higher_is_better=False))
+        if self._merit is None or merit > self._merit:
+            self._merit, self.epoch = merit, epoch
+            if self.keep:  # clones: the optimiser writes into the weights themselves
+                self.weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
+
+
+def _check_validation(dataset: GraphDataset, split: Split, settings: TrainingSettings, keep_best: bool) -> None:
+    """Refuse to choose on a validation part that is not there."""
+    choosing = {
+        "patience": settings.patience is not None,
+        "schedule 'plateau'": settings.schedule == "plateau",
+        "keep_best": keep_best,
+    }
+    for name, chooses in choosing.items():
+        if chooses and len(split.validation) == 0:
+            raise DataError(f"{dataset.name}: {name} needs a validation part, and the split has none")
 
 
 def make_optimiser(model: nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:
@@ -141,10 +177,8 @@ def train_epoch(
     model.train()
     for batch, chosen, target in fold.steps(generator):
         optimiser.zero_grad(set_to_none=True)
-        logits = forward(model, batch)
-        if chosen is not None:
-            logits = logits[chosen]
-        loss = cross_entropy(logits, target, label_smoothing=settings.label_smoothing)
+        outputs = forward(model, batch)
+        loss = fold.loss(outputs if chosen is None else outputs[chosen], target)
         torch.autograd.backward(loss)
         if settings.gradient_clip is not None:
             nn.utils.clip_grad_norm_(model.parameters(), settings.gradient_clip)
@@ -154,75 +188,40 @@ def train_epoch(
 
 
 def forward(model: nn.Module, batch: GraphBatch) -> Tensor:
-    """The model's logits for a batch."""
-    logits: Tensor = model(
+    """The model's outputs for a batch."""
+    outputs: Tensor = model(
         batch.x, batch.edge_index, batch.batch, edge_attr=batch.edge_attr, batch_size=batch.num_graphs
     )
-    return logits
+    return outputs
 
 
 @torch.no_grad()
 def predict(model: nn.Module, batches: Sequence[GraphBatch]) -> Tensor:
-    """Logits of all batches in evaluation mode, ``[n, C]``."""
+    """Outputs of all batches in evaluation mode, ``[n, out_channels]``."""
     model.eval()
     return torch.cat([forward(model, batch) for batch in batches])
 
 
-def _evaluate_epoch(
-    model: nn.Module,
-    parts: tuple[Part, Part, Part],
-    dataset: GraphDataset,
-    settings: TrainingSettings,
-    epoch: int,
-    rows: Sequence[tuple[float, ...]],
-) -> tuple[float, ...]:
-    """Losses of train, validation, test, then their metrics; a skipped training part keeps its old values."""
-    skip_train = bool(rows) and epoch % settings.evaluate_train_every != 0 and epoch != settings.epochs - 1
-    losses, metrics = [], []
-    shared: tuple[Sequence[GraphBatch], Tensor] | None = None
-    for index, part in enumerate(parts):
-        if index == 0 and skip_train and part.chosen is None:
-            losses.append(rows[-1][0])
-            metrics.append(rows[-1][3])
-            continue
+def _evaluate(model: nn.Module, fold: Fold, old_train: Score | None) -> Scores:
+    """Measure the parts; the training part keeps ``old_train`` where one is given. A part of nothing has zeros."""
+    # The three parts of a node task are the same whole graph: one forward pass serves all.
+    made: dict[int, Tensor] = {}
+
+    def score(part: Part) -> Score:
         if len(part.target) == 0:
-            losses.append(0.0)
-            metrics.append(0.0)
-            continue
-        # The three parts of a node task are the same whole graph: one forward pass serves all.
-        if shared is None or shared[0] is not part.batches:
-            shared = (part.batches, predict(model, part.batches))
-        logits = shared[1] if part.chosen is None else shared[1][part.chosen]
-        losses.append(float(cross_entropy(logits, part.target)))
-        metrics.append(measure(dataset.metric, logits, part.target))
-    return (*losses, *metrics)
+            return Score(0.0, 0.0)
+        key = id(part.batches)
+        if key not in made:
+            made[key] = predict(model, part.batches)
+        outputs = made[key] if part.chosen is None else made[key][part.chosen]
+        return Score(float(fold.objective.loss(outputs, part.target)), fold.objective.measure(outputs, part.target))
+
+    train, validation, test = fold.parts
+    return Scores(old_train or score(train), score(validation), score(test))
 
 
-def _graph_fold(dataset: GraphDataset, split: Split, settings: TrainingSettings) -> Fold:
-    """Graphs of each part packed end to end; training batches are drawn anew every epoch."""
-    packed = PackedGraphs.pack(dataset.graphs, sparse=settings.sparse_features == "auto")
-    train, validation, test = (packed.take(indices) for indices in split)
-
-    def steps(generator: torch.Generator) -> Iterator[tuple[GraphBatch, Tensor | None, Tensor]]:
-        for batch in train.shuffled_batches(settings.batch_size, generator):
-            yield batch, None, batch.y
-
-    def part(packed: PackedGraphs) -> Part:
-        return Part(packed.evaluation_batches(settings.batch_size), None, packed.y)
-
-    return Fold(steps, (part(train), part(validation), part(test)))
-
-
-def _node_fold(dataset: GraphDataset, split: Split, settings: TrainingSettings) -> Fold:
-    """The whole graph is the only batch; the parts are sets of its nodes."""
-    batch = whole_graph(dataset.graphs[0], sparse=settings.sparse_features == "auto")
-    batches = [batch]
-    target = batch.y[split.train]
-
-    def steps(generator: torch.Generator) -> Iterator[tuple[GraphBatch, Tensor | None, Tensor]]:
-        yield batch, split.train, target
-
-    def part(nodes: Tensor) -> Part:
-        return Part(batches, nodes, batch.y[nodes])
-
-    return Fold(steps, (part(split.train), part(split.validation), part(split.test)))
+def _old_train_score(history: Sequence[Scores], fold: Fold, settings: TrainingSettings) -> Score | None:
+    """The last training score where this epoch need not measure it anew; nodes are measured with the others."""
+    epoch = len(history)
+    due = epoch % settings.evaluate_train_every == 0 or epoch == settings.epochs - 1
+    return None if not history or due or fold.parts.train.chosen is not None else history[-1].train

@@ -6,6 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from mshgnn.machine import Device
+from mshgnn.training.objective import RegressionLoss
+
 
 class TrainingSettings(BaseModel):
     """Optimiser, schedule, epochs and stopping. Dropout belongs to the model's options."""
@@ -26,8 +29,12 @@ class TrainingSettings(BaseModel):
     patience: Annotated[int, Field(ge=1)] | None = None
     """Stop after so many epochs without a better validation metric; by default never."""
     batch_size: Annotated[int, Field(ge=1)] = 32
-    """Graphs a step; a node task's step is always the whole graph."""
+    """Graphs per step; a node task's step is always the whole graph."""
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    class_weights: Literal["none", "balanced"] = "none"
+    """``balanced`` makes the rare classes of the training part count as much as the common ones."""
+    regression_loss: RegressionLoss = "mse"
+    """The distance that is trained on where targets are numbers."""
     gradient_clip: Annotated[float, Field(gt=0)] | None = None
     """Largest norm of the whole gradient."""
     weight_average: Annotated[float, Field(ge=0, lt=1)] = 0.0
@@ -37,6 +44,8 @@ class TrainingSettings(BaseModel):
     """Measure the training graphs only every so many epochs; the rule whole_set_best is exact at 1."""
     sparse_features: Literal["auto", "never"] = "never"
     """``auto`` gives x as sparse CSR when it is wide and mostly zero; for models with an encoder of their own."""
+    device: Device = "cpu"
+    """Results are the same to the last bit on the processor alone."""
 
     @model_validator(mode="after")
     def _check_warmup(self) -> TrainingSettings:

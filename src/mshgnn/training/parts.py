@@ -1,0 +1,101 @@
+"""A fold made ready for the loop: the steps of an epoch, and the three parts to measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from mshgnn.data.dataset import DataError, GraphDataset
+from mshgnn.data.splits import Split, count_items
+from mshgnn.machine import find_device
+from mshgnn.training.batches import GraphBatch, PackedGraphs, whole_graph
+from mshgnn.training.objective import Objective, objective_of
+from mshgnn.training.settings import TrainingSettings
+
+
+class Step(NamedTuple):
+    """One training step: a batch, which of its outputs count (all if ``None``), and their targets."""
+
+    batch: GraphBatch
+    chosen: Tensor | None
+    target: Tensor
+
+
+class Part(NamedTuple):
+    """One of train, validation and test: its batches, which of their outputs count (all if ``None``), the targets."""
+
+    batches: Sequence[GraphBatch]
+    chosen: Tensor | None
+    target: Tensor
+
+
+class Parts(NamedTuple):
+    """The three parts of a fold."""
+
+    train: Part
+    validation: Part
+    test: Part
+
+
+Steps = Callable[[torch.Generator], Iterator[Step]]
+
+
+class Fold(NamedTuple):
+    """A fold as the loop sees it: what is aimed at, the steps of an epoch, the parts to measure."""
+
+    objective: Objective
+    loss: Callable[[Tensor, Tensor], Tensor]
+    """The training loss of outputs and targets, with label smoothing and class weights."""
+    steps: Steps
+    parts: Parts
+
+
+def prepare(dataset: GraphDataset, split: Split, settings: TrainingSettings) -> Fold:
+    """Everything about a fold that does not change from epoch to epoch, on the device of the settings."""
+    if len(split.train) == 0 or len(split.test) == 0:
+        raise DataError(f"{dataset.name}: the split has nothing to {'test' if len(split.train) else 'train'} on")
+    count_items(split, dataset.num_items, f"{dataset.name}: the split")
+    objective = objective_of(dataset, regression_loss=settings.regression_loss)
+    make = _node_parts if dataset.task == "node" else _graph_parts
+    steps, parts = make(dataset, split, settings, find_device(settings.device))
+    weights = objective.balanced_weights(parts.train.target) if settings.class_weights == "balanced" else None
+    loss = partial(objective.loss, label_smoothing=settings.label_smoothing, class_weights=weights)
+    return Fold(objective, loss, steps, parts)
+
+
+def _graph_parts(
+    dataset: GraphDataset, split: Split, settings: TrainingSettings, device: torch.device
+) -> tuple[Steps, Parts]:
+    """Graphs of each part packed end to end; training batches are drawn anew every epoch."""
+    packed = PackedGraphs.pack(dataset.graphs, sparse=settings.sparse_features == "auto")
+    train = packed.take(split.train)
+
+    def steps(generator: torch.Generator) -> Iterator[Step]:
+        for made in train.shuffled_batches(settings.batch_size, generator):
+            batch = made.to(device)
+            yield Step(batch, None, batch.y)
+
+    def part(packed: PackedGraphs) -> Part:
+        batches = [batch.to(device) for batch in packed.evaluation_batches(settings.batch_size)]
+        return Part(batches, None, packed.y.to(device))
+
+    return steps, Parts(part(train), part(packed.take(split.validation)), part(packed.take(split.test)))
+
+
+def _node_parts(
+    dataset: GraphDataset, split: Split, settings: TrainingSettings, device: torch.device
+) -> tuple[Steps, Parts]:
+    """The whole graph is the only batch; the parts are sets of its nodes."""
+    batch = whole_graph(dataset.graphs[0], sparse=settings.sparse_features == "auto").to(device)
+    batches = [batch]
+
+    def part(nodes: Tensor) -> Part:
+        chosen = nodes.to(device)
+        return Part(batches, chosen, batch.y[chosen])
+
+    parts = Parts(*(part(nodes) for nodes in split))
+    return lambda generator: iter([Step(batch, parts.train.chosen, parts.train.target)]), parts
