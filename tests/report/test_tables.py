@@ -16,11 +16,29 @@ from mshgnn.report.results import Results, load_results, runs
 from mshgnn.report.tables import TABLES, filled, stale
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / page for page in tables_command.PAGES]
 
 
 def test_committed_pages_match_the_committed_records() -> None:
-    assert stale(PAGES, load_results(ROOT / "results")) == []
+    assert stale(tables_command.all_pages(ROOT), load_results(ROOT / "results")) == []
+
+
+def test_every_table_stands_on_some_page() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in tables_command.all_pages(ROOT))
+    assert [name for name in TABLES if f"<!-- table: {name} -->" not in text] == []
+
+
+def test_the_readme_table_shows_five_models_and_marks_the_best_of_them() -> None:
+    accuracies = {"msh-stable": 0.75, "gcn": 0.625, "gat": 1.0, "gin": 0.875, "mlp": 0.5, "majority": 0.25}
+    records = {("MUTAG", model): make_record("MUTAG", model, accuracy) for model, accuracy in accuracies.items()}
+    rows = TABLES["readme"](Results(records, {}, {}, {})).splitlines()[2:]
+    assert [row.split(" | ")[0] for row in rows] == [
+        "| **MSH-GNN `stable`**",
+        "| GCN",
+        "| GIN",
+        "| MLP on summed features",
+        "| majority class",
+    ]
+    assert [row for row in rows if "**87.5**" in row] == [rows[2]]
 
 
 def test_the_best_of_several_is_bold_and_a_missing_run_is_a_dash() -> None:

@@ -9,13 +9,10 @@ import typer
 
 from mshgnn.errors import UserError
 
-PAGES = (
-    Path("README.md"),
-    Path("docs/reproduction.md"),
-    Path("docs/results.md"),
-    Path("docs/stability.md"),
-    Path("docs/speed.md"),
-)
+
+def all_pages(project: Path) -> list[Path]:
+    """README and every page under ``docs``."""
+    return [project / "README.md", *sorted((project / "docs").rglob("*.md"))]
 
 
 def tables(
@@ -30,7 +27,7 @@ def tables(
     from mshgnn.report.results import load_results
     from mshgnn.report.tables import filled, stale
 
-    chosen = pages or PAGES
+    chosen = pages or all_pages(Path())
     for page in chosen:
         if not page.is_file():
             raise UserError(f"{page}: there is no such page; run this in the project's folder")
