@@ -11,8 +11,9 @@ from data_helpers import SMALL, write_tu_zip
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mshgnn.data import DataError, archives
-from mshgnn.data.archives import check_npz, unpack_tu_zip
+from mshgnn.data import DataError
+from mshgnn.data.sources import archives
+from mshgnn.data.sources.archives import check_npz, unpack_tu_zip
 
 
 def test_only_the_named_texts_are_unpacked(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from torch_geometric.utils import contains_self_loops, is_undirected
 
 from mshgnn.data import DataError, load
 from mshgnn.data.catalogue import find
-from mshgnn.data.figures import compare, measure, self_loops_in_files
-from mshgnn.data.store import mirror
+from mshgnn.data.sizes import compare, measure, self_loops_in_files
+from mshgnn.data.sources.store import mirror
 
 # The table of the data folder: graphs or nodes, average nodes, average edges (all edges of a node set), classes.
 README = {
@@ -182,7 +182,7 @@ def test_a_missing_download_says_what_to_do(tmp_path: Path, monkeypatch: pytest.
         raise urllib.error.URLError("no route to host")
 
     monkeypatch.delenv("MSHGNN_MIRROR", raising=False)
-    monkeypatch.setattr("mshgnn.data.upstream.download_url", no_network)
+    monkeypatch.setattr("mshgnn.data.sources.upstream.download_url", no_network)
     for name, file in (("MUTAG", "MUTAG.zip"), ("Minesweeper", "minesweeper.npz")):
         with pytest.raises(DataError, match=rf"could not get http.*/{file} \(no route.*MSHGNN_MIRROR"):
             load(name, root=tmp_path)
@@ -272,7 +272,7 @@ def test_an_unwritable_folder(small_mirror: Path, tmp_path: Path, monkeypatch: p
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("mshgnn.data.store.tempfile.mkdtemp", refuse)
+    monkeypatch.setattr("mshgnn.data.sources.store.tempfile.mkdtemp", refuse)
     with pytest.raises(DataError, match="set MSHGNN_DATA"):
         load("SMALL", root=tmp_path / "root")
 

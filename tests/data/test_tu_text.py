@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from torch_geometric.io import read_tu_data
 
 from mshgnn.data import DataError, load_own
-from mshgnn.data.archives import unpack_tu_zip
-from mshgnn.data.store import mirror
-from mshgnn.data.tu_text import read_tu_folder
+from mshgnn.data.readers.tu_text import read_tu_folder
+from mshgnn.data.sources.archives import unpack_tu_zip
+from mshgnn.data.sources.store import mirror
 
 
 def test_a_small_folder(tmp_path: Path) -> None:

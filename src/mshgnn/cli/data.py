@@ -22,7 +22,7 @@ def list_sets(
     from rich.table import Table
 
     from mshgnn.data.catalogue import CATALOGUE
-    from mshgnn.data.store import data_root
+    from mshgnn.data.sources.store import data_root
 
     table = Table("name", "task", *("graphs", "nodes", "edges", "features", "classes"), "metric", "prepared")
     for column in table.columns[2:7]:
@@ -67,7 +67,7 @@ def info(name: Annotated[str, typer.Argument(help="A name of 'mshgnn data list',
 
     from mshgnn.data import load, load_splits
     from mshgnn.data.catalogue import find
-    from mshgnn.data.figures import compare, self_loops_in_files
+    from mshgnn.data.sizes import compare, self_loops_in_files
 
     entry, dataset = find(name), load(name)
     table = Table("", "on disk", "expected", "paper", "", title=entry.name, title_justify="left")

@@ -11,10 +11,10 @@ from torch_geometric.transforms import LargestConnectedComponents, NormalizeFeat
 
 from mshgnn.data.catalogue import Entry, find
 from mshgnn.data.dataset import DataError, GraphDataset, from_graphs
-from mshgnn.data.features import set_constant, set_degree
-from mshgnn.data.store import data_root
+from mshgnn.data.sources.store import data_root
+from mshgnn.data.sources.upstream import open_upstream
 from mshgnn.data.structure_frequency import StructureFrequencyDataset
-from mshgnn.data.upstream import open_upstream
+from mshgnn.data.transforms import set_constant, set_degree
 
 FEATURES = ("default", "attributes", "degree", "constant", "scaled")
 

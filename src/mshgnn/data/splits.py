@@ -15,7 +15,7 @@ import torch
 from torch import LongTensor, Tensor
 
 from mshgnn.data.dataset import DataError, GraphDataset
-from mshgnn.data.store import mirror
+from mshgnn.data.sources.store import mirror
 
 SOURCES = ("default", "fair-comparison", "tuned", "inside", "own", "cross-validation")
 OWN_SEED = 20260101
@@ -164,7 +164,7 @@ def _fair_comparison(path: Path) -> list[Split]:
 
 
 def _tuned(path: Path) -> list[Split]:
-    from mshgnn.data.archives import check_npz
+    from mshgnn.data.sources.archives import check_npz
 
     check_npz(path, ("train", "valid", "test"))
     with np.load(path, allow_pickle=False) as content:

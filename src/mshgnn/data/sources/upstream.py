@@ -12,11 +12,11 @@ from torch_geometric.data import InMemoryDataset, download_url
 from torch_geometric.datasets import Amazon, Coauthor, HeterophilousGraphDataset, TUDataset
 from torch_geometric.io import fs
 
-from mshgnn.data.archives import check_npz, unpack_tu_zip
 from mshgnn.data.catalogue import Entry
 from mshgnn.data.dataset import DataError
-from mshgnn.data.store import discard, mirror, prepare
-from mshgnn.data.tu_text import read_tu_folder
+from mshgnn.data.readers.tu_text import read_tu_folder
+from mshgnn.data.sources.archives import check_npz, unpack_tu_zip
+from mshgnn.data.sources.store import discard, mirror, prepare
 
 _SPARSE_ARRAYS = [f"{part}_{key}" for part in ("adj", "attr") for key in ("data", "indices", "indptr", "shape")]
 _ARRAYS = {

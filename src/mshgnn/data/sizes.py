@@ -8,8 +8,8 @@ from typing import NamedTuple
 from mshgnn.data.catalogue import Entry, Figures, find
 from mshgnn.data.dataset import GraphDataset
 from mshgnn.data.loading import load
-from mshgnn.data.store import data_root
-from mshgnn.data.upstream import open_upstream
+from mshgnn.data.sources.store import data_root
+from mshgnn.data.sources.upstream import open_upstream
 
 
 class Comparison(NamedTuple):

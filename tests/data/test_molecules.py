@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mshgnn.data import DataError, load_own
-from mshgnn.data.smiles import molecule
+from mshgnn.data.readers.molecules import molecule
 
 pytest.importorskip("rdkit")
 

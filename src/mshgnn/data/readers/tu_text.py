@@ -18,7 +18,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import coalesce, cumsum, one_hot, remove_self_loops
 
 from mshgnn.data.dataset import DataError
-from mshgnn.data.text import MAX_LINE_BYTES
+from mshgnn.data.readers.text import MAX_LINE_BYTES
 
 MAX_LABELS = 10_000
 _WHOLE = re.compile(r"[+-]?\d{1,18}")  # what fits 64 bits

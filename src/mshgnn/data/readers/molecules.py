@@ -13,7 +13,7 @@ from torch_geometric.utils import one_hot
 from torch_geometric.utils.smiles import e_map, from_rdmol, x_map
 
 from mshgnn.data.dataset import DataError, GraphDataset, from_graphs
-from mshgnn.data.text import ClassName, class_name, class_numbers, text_lines
+from mshgnn.data.readers.text import ClassName, class_name, class_numbers, text_lines
 
 
 def read_smiles_csv(

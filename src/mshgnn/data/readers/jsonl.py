@@ -18,8 +18,8 @@ from torch_geometric.data import Data
 from torch_geometric.utils import coalesce, one_hot
 
 from mshgnn.data.dataset import DataError, GraphDataset, from_graphs
-from mshgnn.data.features import set_degree
-from mshgnn.data.text import ClassName, class_name, class_numbers, text_lines
+from mshgnn.data.readers.text import ClassName, class_name, class_numbers, text_lines
+from mshgnn.data.transforms import set_degree
 
 NODE_KEYS = ("node_features", "node_labels", "num_nodes")
 KEYS = {"edges", "edge_features", "target", *NODE_KEYS}

@@ -8,10 +8,10 @@ from torch_geometric.data import Data
 from torch_geometric.utils import is_undirected
 
 from mshgnn.data.dataset import DataError, GraphDataset, from_graphs
-from mshgnn.data.features import set_degree
-from mshgnn.data.jsonl import DEGREE_CAP, read_jsonl
-from mshgnn.data.smiles import read_smiles_csv
-from mshgnn.data.tu_text import TUTables, read_tu_folder
+from mshgnn.data.readers.jsonl import DEGREE_CAP, read_jsonl
+from mshgnn.data.readers.molecules import read_smiles_csv
+from mshgnn.data.readers.tu_text import TUTables, read_tu_folder
+from mshgnn.data.transforms import set_degree
 
 TABLES = (
     "A",
