@@ -10,7 +10,8 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import LargestConnectedComponents, NormalizeFeatures
 
 from mshgnn.data.catalogue import Entry, find
-from mshgnn.data.dataset import DataError, GraphDataset, from_graphs
+from mshgnn.data.dataset import DataError, GraphDataset
+from mshgnn.data.from_graphs import from_graphs
 from mshgnn.data.sources.store import data_root
 from mshgnn.data.sources.upstream import open_upstream
 from mshgnn.data.structure_frequency import StructureFrequencyDataset

@@ -15,7 +15,8 @@ import numpy.typing as npt
 import torch
 from torch_geometric.data import Data
 
-from mshgnn.data.dataset import DataError, GraphDataset, from_graphs
+from mshgnn.data.dataset import DataError, GraphDataset
+from mshgnn.data.from_graphs import from_graphs
 from mshgnn.data.jacobi import symmetric_eigenvectors
 
 FAMILIES = ("ring", "chain", "perturbed")

@@ -17,7 +17,8 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.utils import coalesce, one_hot
 
-from mshgnn.data.dataset import DataError, GraphDataset, from_graphs
+from mshgnn.data.dataset import DataError, GraphDataset
+from mshgnn.data.from_graphs import from_graphs
 from mshgnn.data.readers.text import ClassName, class_name, class_numbers, text_lines
 from mshgnn.data.transforms import set_degree
 

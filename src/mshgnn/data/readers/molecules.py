@@ -12,7 +12,8 @@ from torch_geometric.data import Data
 from torch_geometric.utils import one_hot
 from torch_geometric.utils.smiles import e_map, from_rdmol, x_map
 
-from mshgnn.data.dataset import DataError, GraphDataset, from_graphs
+from mshgnn.data.dataset import DataError, GraphDataset
+from mshgnn.data.from_graphs import from_graphs
 from mshgnn.data.readers.text import ClassName, class_name, class_numbers, text_lines
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from torch_geometric.data import Data
 from torch_geometric.utils import is_undirected
 
-from mshgnn.data.dataset import DataError, GraphDataset, from_graphs
+from mshgnn.data.dataset import DataError, GraphDataset
+from mshgnn.data.from_graphs import from_graphs
 from mshgnn.data.readers.jsonl import DEGREE_CAP, read_jsonl
 from mshgnn.data.readers.molecules import read_smiles_csv
 from mshgnn.data.readers.tu_text import TUTables, read_tu_folder

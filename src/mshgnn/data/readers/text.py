@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mshgnn.data.dataset import DataError
 
 MAX_LINE_BYTES = 8_000_000
+BLANKS = ("", "nan", "na", "none", "null")
 ClassName = int | str
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")  # what fits 64 bits, exactly
 
 
 def text_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -27,16 +31,28 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
                 raise DataError(f"{path}: line {number}: not UTF-8 text (byte {error.start + 1})") from error
 
 
+def is_blank(word: str) -> bool:
+    """Whether a cell says that there is nothing."""
+    return word.strip().casefold() in BLANKS
+
+
+def number(word: str) -> float | None:
+    """A plain decimal number, or None. Python's ``float`` would also take ``1_0``, ``inf`` and digits of any script."""
+    return float(word) if _NUMBER.fullmatch(word.strip()) else None
+
+
 def class_name(value: object) -> ClassName:
     """A target as a class: a whole number or a word. Real numbers, NaN and nothing are refused."""
     if isinstance(value, str):
         word = value.strip()
-        if word.casefold() in ("", "nan", "na", "none", "null"):
+        if is_blank(word):
             raise ValueError("missing target")
-        try:
-            value = float(word)
-        except ValueError:
+        if _WHOLE.fullmatch(word):
+            return int(word.partition(".")[0])
+        read = number(word)
+        if read is None:
             return word
+        value = read
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)
     if value is None:
