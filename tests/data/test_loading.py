@@ -148,7 +148,8 @@ def small_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def leftovers(root: Path) -> list[str]:
-    return [path.name for path in root.iterdir() if path.suffix != ".lock"] if root.exists() else []
+    folder = root / "prepared"
+    return [path.name for path in folder.iterdir() if path.suffix != ".lock"] if folder.exists() else []
 
 
 @pytest.mark.parametrize("damage", ["truncated", "text", "traversal", "missing"])
@@ -225,11 +226,16 @@ def test_damaged_npz(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert load("Minesweeper", root=tmp_path / "root").num_items == 10_000
 
 
-def test_a_damaged_prepared_copy_is_made_again(small_mirror: Path, tmp_path: Path) -> None:
+def test_a_damaged_prepared_copy_is_made_again(
+    small_mirror: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     before = load("SMALL", root=tmp_path / "root").checksum
-    (prepared,) = (tmp_path / "root").rglob("data.pt")
+    (prepared,) = (tmp_path / "root").rglob("data.safetensors")
     prepared.write_bytes(prepared.read_bytes()[:100])
     assert load("SMALL", root=tmp_path / "root").checksum == before
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{prepared.parent}: its checksum is wrong; it is made again"
+    ]
 
 
 def test_a_wrong_mirror_leaves_the_prepared_copy_alone(
@@ -280,4 +286,4 @@ def test_an_unwritable_folder(small_mirror: Path, tmp_path: Path, monkeypatch: p
 def test_where_prepared_data_is_kept(small_mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MSHGNN_DATA", str(tmp_path / "kept"))
     load("SMALL")
-    assert (tmp_path / "kept" / "SMALL").is_dir()
+    assert (tmp_path / "kept" / "prepared" / "SMALL").is_dir()

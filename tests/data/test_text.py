@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mshgnn.data.readers.text import class_name, class_numbers, number
+from mshgnn.data.readers.text import class_name, classes, number
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_only_plain_decimal_numbers_are_numbers(word: object, name: object) -> N
 
 @pytest.mark.parametrize("word", ["", "  ", "NaN", "none", None, "0.5", 0.5, True, float("inf"), "9" * 30, []])
 def test_what_is_no_class(word: object) -> None:
-    with pytest.raises(ValueError, match="missing target|whole number or a word"):
+    with pytest.raises(ValueError, match=r"missing target|whole number or a word"):
         class_name(word)
 
 
@@ -43,4 +43,4 @@ def test_a_number_is_what_float_takes_but_not_all_of_it(word: str) -> None:
 
 
 def test_numbers_come_by_size_before_words() -> None:
-    assert class_numbers(["b", 10, 9, "a", 10]) == [3, 1, 0, 2, 1]
+    assert classes(["b", 10, 9, "a", 10]) == (("9", "10", "a", "b"), [3, 1, 0, 2, 1])

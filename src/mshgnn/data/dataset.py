@@ -127,7 +127,7 @@ class GraphDataset:
             raise IndexError(f"{self.name}: graph {number} of {len(self)}")
         return number
 
-    def _numbers(self, index: Sequence[int] | Sequence[bool] | Tensor | np.ndarray[Any, Any]) -> list[int]:
+    def _numbers(self, index: object) -> list[int]:
         try:
             chosen = torch.as_tensor(index)
         except (TypeError, ValueError, RuntimeError) as error:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from mshgnn.data.dataset import DataError, GraphDataset
+from mshgnn.data.sources.archives import read_npz
 from mshgnn.data.sources.store import mirror
 from mshgnn.data.targets import is_missing
 
@@ -171,11 +172,8 @@ def _fair_comparison(path: Path) -> list[Split]:
 
 
 def _tuned(path: Path) -> list[Split]:
-    from mshgnn.data.sources.archives import check_npz
-
-    check_npz(path, ("train", "valid", "test"))
-    with np.load(path, allow_pickle=False) as content:
-        return [Split(*(_indices(content[part]) for part in ("train", "valid", "test")))]
+    content = read_npz(path, dict.fromkeys(("train", "valid", "test"), "iu"))
+    return [Split(*(_indices(content[part]) for part in ("train", "valid", "test")))]
 
 
 def _inside(dataset: GraphDataset) -> list[Split]:

@@ -97,7 +97,8 @@ class StructureFrequencyDataset:
                     targets = family * NUM_MODES + modes[positions]
                     made.update(zip(positions.tolist(), self._batch(random, n, targets), strict=True))
             graphs.extend(made[position] for position in range(per_family))
-        return from_graphs(graphs, name=self.name, num_classes=len(FAMILIES) * NUM_MODES)
+        names = [f"{family}, k = {mode}" for family in FAMILIES for mode in range(NUM_MODES)]
+        return from_graphs(graphs, name=self.name, class_names=names)
 
     def ceiling(self) -> float:
         """The best accuracy any model can reach that does not see the order of the nodes.

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mshgnn.data.dataset import DataError
+from mshgnn.data.limits import allowed, check_file, check_limit
 
-MAX_LINE_BYTES = 8_000_000
 BLANKS = ("", "nan", "na", "none", "null")
 ClassName = int | str
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
@@ -17,14 +17,13 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")  # what fits 64 bits, exactly
 
 def text_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Number (from 1) and text of every line; anything but UTF-8 and endless lines are refused."""
-    if not path.is_file():
-        raise DataError(f"{path}: file not found")
+    check_file(path)
+    limit = allowed("line")
     with path.open("rb") as file:
         number = 0
-        while raw := file.readline(MAX_LINE_BYTES + 1):
+        while raw := file.readline(limit + 1):
             number += 1
-            if len(raw) > MAX_LINE_BYTES:
-                raise DataError(f"{path}: line {number}: longer than {MAX_LINE_BYTES:,} bytes")
+            check_limit("line", len(raw), f"{path}: line {number}")
             try:
                 yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
@@ -62,8 +61,8 @@ def class_name(value: object) -> ClassName:
     return value
 
 
-def class_numbers(names: Sequence[ClassName]) -> list[int]:
-    """Classes numbered from 0 in the order of their names (numbers by size, before words)."""
-    distinct = sorted(set(names), key=lambda name: (isinstance(name, str), name))
-    number = {name: index for index, name in enumerate(distinct)}
-    return [number[name] for name in names]
+def classes(values: Sequence[ClassName]) -> tuple[tuple[str, ...], list[int]]:
+    """The classes in order (numbers by size, before words) as text, and the class of every value, from 0."""
+    distinct = sorted(set(values), key=lambda value: (isinstance(value, str), value))
+    number_of = {value: index for index, value in enumerate(distinct)}
+    return tuple(str(value) for value in distinct), [number_of[value] for value in values]
