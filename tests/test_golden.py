@@ -58,7 +58,7 @@ def train(name: str, task: str) -> dict[str, Any]:
             task=dataset.task,
             options={"hidden_channels": 16, "num_layers": 2, "dropout": 0.2},
         )
-    split = Split(train, validation, test)  # type: ignore[arg-type]
+    split = Split(train, validation, test)
     curves = train_fold(model, dataset, split, SETTINGS, SEED)
     return {
         "parameters": {name: list(parameter.shape) for name, parameter in model.named_parameters()},

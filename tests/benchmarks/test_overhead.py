@@ -19,7 +19,7 @@ def test_the_three_kinds_of_epoch_are_measured() -> None:
         graphs.append(Data(x=x, edge_index=torch.cat([ends, ends.flip(0)], dim=1), y=torch.tensor([index % 2])))
     dataset = from_graphs(graphs)
     order = torch.arange(188)
-    split = Split(order[:150], order[150:169], order[169:])  # type: ignore[arg-type]
+    split = Split(order[:150], order[150:169], order[169:])
     model = build("gcn", 7, 2, task="graph")
     overhead = harness_overhead(model, dataset, split, epochs=2, repeats=3)
     assert overhead.pure > 0

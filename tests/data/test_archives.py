@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import tempfile
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -11,8 +12,8 @@ from data_helpers import SMALL, write_tu_zip
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mshgnn.data import DataError, archives
-from mshgnn.data.archives import check_npz, unpack_tu_zip
+from mshgnn.data import DataError
+from mshgnn.data.sources.archives import read_npz, unpack_tu_zip
 
 
 def test_only_the_named_texts_are_unpacked(tmp_path: Path) -> None:
@@ -51,9 +52,9 @@ def test_truncated_altered_and_foreign_zips_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_zip_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "MAX_UNPACKED_BYTES", 50_000)
+    monkeypatch.setenv("MSHGNN_LIMITS", "unpacked=50000")
     path = write_tu_zip(tmp_path / "SMALL.zip", {"A": "1, 2\n" * 20_000})
-    with pytest.raises(DataError, match="would unpack to"):
+    with pytest.raises(DataError, match="100,000 bytes unpacked, more than the limit of 50,000"):
         unpack_tu_zip(path, tmp_path, "SMALL")
 
 
@@ -61,17 +62,44 @@ def test_pickled_objects_are_refused_where_they_would_be_read(tmp_path: Path) ->
     path = tmp_path / "a.npz"
     np.savez(path, labels=np.array([{"a": 1}, None], dtype=object), x=[1.0])
     with pytest.raises(DataError, match="'labels' holds pickled objects"):
-        check_npz(path, ["labels"])
-    check_npz(path, ["x"])  # Coauthor Physics has such an array beside those that are read
+        read_npz(path, {"labels": "iu"})
+    read_npz(path, {"x": "fiub"})  # Coauthor Physics has such an array beside those that are read
 
 
 def test_missing_arrays_and_nan_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     np.savez(path, x=[1.0, float("nan")])
     with pytest.raises(DataError, match="'labels' is missing"):
-        check_npz(path, ["labels"])
+        read_npz(path, {"labels": "iu"})
     with pytest.raises(DataError, match="NaN"):
-        check_npz(path, ["x"])
+        read_npz(path, {"x": "fiub"})
+
+
+def test_text_in_place_of_numbers_is_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", labels=np.array(["cat", "dog"]))
+    with pytest.raises(DataError, match="'labels' holds <U3, not whole numbers"):
+        read_npz(tmp_path / "a.npz", {"labels": "iu"})
+
+
+def test_numbers_of_another_byte_order_are_read(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", labels=np.arange(3).astype(">i4"))
+    read = read_npz(tmp_path / "a.npz", {"labels": "iu"})["labels"]
+    assert (read.tolist(), read.dtype.isnative) == ([0, 1, 2], True)
+
+
+@pytest.mark.parametrize("shape", ["(2500000000,)", "(50000, 50000)", "(99999999999999999999,)", "(-4,)", "(5,)"])
+def test_a_header_that_announces_what_is_not_there_is_refused_before_anything_is_allocated(
+    tmp_path: Path, shape: str
+) -> None:
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    raw = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + b"\x00" * 32
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("x.npy", raw)
+    tracemalloc.start()
+    with pytest.raises(DataError, match=r"array 'x' cannot be read: .* by its header"):
+        read_npz(tmp_path / "a.npz", {"x": "fiub"})
+    assert tracemalloc.get_traced_memory()[1] < 10**7
+    tracemalloc.stop()
 
 
 @settings(max_examples=150, deadline=None)
@@ -89,11 +117,10 @@ def test_any_damage_to_an_npz_is_refused_or_harmless(position: int, byte: int, c
         path = Path(folder) / "a.npz"
         path.write_bytes(raw)
         try:
-            check_npz(path, ["labels", "x"])
+            content = read_npz(path, {"labels": "iu", "x": "fiub"})
         except DataError:
             return
-        with np.load(path) as content:
-            assert content["labels"].tolist() == list(range(50))
+        assert content["labels"].tolist() == list(range(50))
 
 
 @settings(max_examples=100, deadline=None)

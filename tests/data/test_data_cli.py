@@ -45,7 +45,7 @@ def test_fetch_prepares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("MSHGNN_MIRROR", str(tmp_path / "mirror"))
     monkeypatch.setenv("MSHGNN_DATA", str(tmp_path / "data"))
     assert run("fetch", "SMALL") == (0, "SMALL: 3 graphs, checksum " + run("fetch", "SMALL")[1].split()[-1] + "\n")
-    assert (tmp_path / "data" / "SMALL").is_dir()
+    assert (tmp_path / "data" / "prepared" / "SMALL").is_dir()
 
 
 def test_a_wrong_name_stops_before_anything_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

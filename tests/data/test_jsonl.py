@@ -87,12 +87,15 @@ def test_edge_features_of_another_width_are_refused_with_their_line(columns: int
         ('{"edges": [], "node_features": [[1, 2]], "target": true}', "whole number or a word"),
         ('{"node_features": [[1, 2]], "target": 0}', "missing edges"),
         ('{"edges": [], "target": 0}', "exactly one of"),
-        ('{"edges": [], "num_nodes": 99999999999, "target": 0}', "10,000,000 nodes"),
+        (
+            '{"edges": [], "num_nodes": 99999999999, "target": 0}',
+            "99,999,999,999 nodes, more than the limit",
+        ),
         ('{"edges": [], "node_features": [[1, 2]], "traget": 0}', "unknown key 'traget'"),
         ('{"edges": [], "edges": [], "node_features": [[1, 2]], "target": 0}', "twice"),
         (b'{"edges": \xff}', "not UTF-8"),
-        ("[" * 100_000, "recursion|nested"),
-        (b" " * 10_000_000, "longer than"),
+        ("[" * 100_000, "nested too deeply"),
+        (b" " * 10_000_000, "bytes in a line"),
     ],
 )
 def test_bad_rows_are_refused_with_their_line(tmp_path: Path, line: str | bytes, message: str) -> None:

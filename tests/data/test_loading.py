@@ -13,8 +13,8 @@ from torch_geometric.utils import contains_self_loops, is_undirected
 
 from mshgnn.data import DataError, load
 from mshgnn.data.catalogue import find
-from mshgnn.data.figures import compare, measure, self_loops_in_files
-from mshgnn.data.store import mirror
+from mshgnn.data.sizes import compare, measure, self_loops_in_files
+from mshgnn.data.sources.store import mirror
 
 # The table of the data folder: graphs or nodes, average nodes, average edges (all edges of a node set), classes.
 README = {
@@ -148,7 +148,8 @@ def small_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def leftovers(root: Path) -> list[str]:
-    return [path.name for path in root.iterdir() if path.suffix != ".lock"] if root.exists() else []
+    folder = root / "prepared"
+    return [path.name for path in folder.iterdir() if path.suffix != ".lock"] if folder.exists() else []
 
 
 @pytest.mark.parametrize("damage", ["truncated", "text", "traversal", "missing"])
@@ -182,7 +183,7 @@ def test_a_missing_download_says_what_to_do(tmp_path: Path, monkeypatch: pytest.
         raise urllib.error.URLError("no route to host")
 
     monkeypatch.delenv("MSHGNN_MIRROR", raising=False)
-    monkeypatch.setattr("mshgnn.data.upstream.download_url", no_network)
+    monkeypatch.setattr("mshgnn.data.sources.upstream.download_url", no_network)
     for name, file in (("MUTAG", "MUTAG.zip"), ("Minesweeper", "minesweeper.npz")):
         with pytest.raises(DataError, match=rf"could not get http.*/{file} \(no route.*MSHGNN_MIRROR"):
             load(name, root=tmp_path)
@@ -225,11 +226,16 @@ def test_damaged_npz(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert load("Minesweeper", root=tmp_path / "root").num_items == 10_000
 
 
-def test_a_damaged_prepared_copy_is_made_again(small_mirror: Path, tmp_path: Path) -> None:
+def test_a_damaged_prepared_copy_is_made_again(
+    small_mirror: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     before = load("SMALL", root=tmp_path / "root").checksum
-    (prepared,) = (tmp_path / "root").rglob("data.pt")
+    (prepared,) = (tmp_path / "root").rglob("data.safetensors")
     prepared.write_bytes(prepared.read_bytes()[:100])
     assert load("SMALL", root=tmp_path / "root").checksum == before
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{prepared.parent}: its checksum is wrong; it is made again"
+    ]
 
 
 def test_a_wrong_mirror_leaves_the_prepared_copy_alone(
@@ -272,7 +278,7 @@ def test_an_unwritable_folder(small_mirror: Path, tmp_path: Path, monkeypatch: p
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("mshgnn.data.store.tempfile.mkdtemp", refuse)
+    monkeypatch.setattr("mshgnn.data.sources.store.tempfile.mkdtemp", refuse)
     with pytest.raises(DataError, match="set MSHGNN_DATA"):
         load("SMALL", root=tmp_path / "root")
 
@@ -280,4 +286,4 @@ def test_an_unwritable_folder(small_mirror: Path, tmp_path: Path, monkeypatch: p
 def test_where_prepared_data_is_kept(small_mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MSHGNN_DATA", str(tmp_path / "kept"))
     load("SMALL")
-    assert (tmp_path / "kept" / "SMALL").is_dir()
+    assert (tmp_path / "kept" / "prepared" / "SMALL").is_dir()

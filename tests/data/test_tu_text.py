@@ -11,15 +11,17 @@ from hypothesis import strategies as st
 from torch_geometric.io import read_tu_data
 
 from mshgnn.data import DataError, load_own
-from mshgnn.data.archives import unpack_tu_zip
-from mshgnn.data.store import mirror
-from mshgnn.data.tu_text import read_tu_folder
+from mshgnn.data.readers import tu_text
+from mshgnn.data.readers.tu_text import read_tu_folder
+from mshgnn.data.sources.archives import unpack_tu_zip
+from mshgnn.data.sources.store import mirror
 
 
 def test_a_small_folder(tmp_path: Path) -> None:
     dataset = load_own(write_tu(tmp_path, SMALL))
     assert dataset.name == "SMALL"
     assert dataset.labels().tolist() == [1, 0, 1]
+    assert dataset.class_names == ("-1", "7")
     assert [graph.num_nodes for graph in dataset.graphs] == [3, 3, 3]
     assert [graph.edge_index.shape[1] for graph in dataset.graphs] == [6, 6, 2]
     assert dataset.graphs[2].edge_index.tolist() == [[0, 1], [1, 0]]
@@ -36,7 +38,7 @@ def test_attributes_and_edge_labels_are_used(tmp_path: Path) -> None:
 def test_self_loops_are_left_out_and_repeats_merged_as_by_pyg(tmp_path: Path) -> None:
     folder = write_tu(tmp_path, SMALL | {"A": "1,1\n1,2\n1,2\n2,1\n5,5\n5,5\n"})
     tables = read_tu_folder(folder, "SMALL")
-    assert tables.data.edge_index.tolist() == [[0, 1], [1, 0]]
+    assert tables.tensors["edge_index"].tolist() == [[0, 1], [1, 0]]
     assert tables.sizes["num_self_loops"] == 2
 
 
@@ -65,7 +67,7 @@ def test_windows_line_ends_are_fine(tmp_path: Path) -> None:
         ("A", "1, 2\n0, 1\n", r"line 2: edge 0, 1 names an unknown node"),
         ("A", "1, 2\n3, 4\n", r"line 2: edge 3, 4 joins two graphs"),
         ("A", b"1, 2\n\xff\xfe, 1\n", r"line 2: not a number: byte 0xff"),
-        ("A", "1, 2\n" + "1" * 10_000_000, r"line 2: longer than"),
+        ("A", "1, 2\n" + "1" * 10_000_000, r"line 2: .* bytes in a line, more than the limit"),
         ("A", "1, 99999999999999999999999\n", r"line 1: not a whole number: '99999999999999999999999'"),
         ("graph_indicator", "1\n1\n1\n2\n2\n2\n3\n3\n4\n", r"line 9: graph 4 is not in 1..3"),
         ("graph_indicator", "1\n1\n2\n1\n2\n2\n3\n3\n3\n", r"line 4: graph numbers must not decrease"),
@@ -83,6 +85,32 @@ def test_bad_rows_are_refused_with_their_line(tmp_path: Path, table: str, conten
     folder = write_tu(tmp_path, {**SMALL, table: content})
     with pytest.raises(DataError, match=message):
         load_own(folder)
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 7, 50])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("1, 2\n2, 1\n", None),
+        ("1, 2\r\n2, 1\r\n\r\n", None),
+        ("1, 2\n2, 1", None),
+        ("1, 2\n\n\n2, 1", "line 2: empty line"),
+        ("\n1, 2\n", "line 1: empty line"),
+        ("1, 2\n2, \u00e9\n", "line 2: not a number: byte 0xc3"),
+        ("1, 2\n" + "2, 1" * 30, "line 2: .* bytes in a line"),
+    ],
+)
+def test_blocks_of_any_size_see_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int, content: str, message: str | None
+) -> None:
+    monkeypatch.setattr(tu_text, "BLOCK", block)
+    monkeypatch.setenv("MSHGNN_LIMITS", "line=40")
+    folder = write_tu(tmp_path, SMALL | {"A": content})
+    if message is None:
+        assert load_own(folder)[0].edge_index.tolist() == [[0, 1], [1, 0]]
+    else:
+        with pytest.raises(DataError, match=message):
+            load_own(folder)
 
 
 @pytest.mark.parametrize("table", ["A", "graph_indicator", "graph_labels"])
@@ -105,17 +133,19 @@ def test_the_same_tensors_as_pyg(tmp_path: Path, name: str) -> None:
     folder = mirror()
     assert folder is not None
     unpack_tu_zip(folder / f"{name}.zip", tmp_path, name)
-    data, slices, _ = read_tu_folder(tmp_path, name)
+    tensors, _, _ = read_tu_folder(tmp_path, name)
     pyg_data, pyg_slices, _ = read_tu_data(str(tmp_path), name)
-    assert set(data.keys()) == set(pyg_data.keys())
-    assert data.num_nodes == pyg_data.num_nodes
+    counts = {"edge_index": "edges", "edge_attr": "edges", "x": "nodes"}
+    assert int(tensors["nodes"].sum()) == pyg_data.num_nodes
     for key in ("edge_index", "y", "x", "edge_attr"):
+        assert (key in tensors) == (key in pyg_data)
         if key in pyg_data:
             expected = pyg_data[key]
             if key in ("x", "edge_attr"):  # PyG keeps columns of labels that never occur
                 expected = expected[:, expected.abs().sum(dim=0) > 0]
-            assert torch.equal(data[key], expected)
-            assert torch.equal(slices[key], pyg_slices[key])
+            assert torch.equal(tensors[key], expected)
+            if key in counts:
+                assert torch.equal(tensors[counts[key]], pyg_slices[key].diff())
 
 
 numbers = st.sampled_from(["0", "1", "2", "3", "-1", "1.5", "nan", "x", "", " ", "1e400", "9" * 30, "\x00", "é"])

@@ -30,7 +30,7 @@ def make_data(graphs: int = 40, folds: int = 3) -> LoadedData:
     for fold in range(folds):
         turned = order.roll(fold * graphs // folds)
         cuts = turned[: graphs // 2], turned[graphs // 2 : 3 * graphs // 4], turned[3 * graphs // 4 :]
-        parts.append(Split(*cuts))  # type: ignore[arg-type]
+        parts.append(Split(*cuts))
     return LoadedData(from_graphs(made, name="tiny"), Splits("tiny", parts, "splits-checksum", "own"))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from lab_helpers import make_data, make_experiment, needs_mirror
 
-from mshgnn.data.store import data_root
+from mshgnn.data.sources.store import data_root
 from mshgnn.lab.engines.local import LocalEngine
 from mshgnn.lab.engines.ray import RayEngine, import_ray, use_passing_token
 from mshgnn.lab.errors import LabError

@@ -63,7 +63,7 @@ def make_dataset(graphs: int = 120, features: int = 8, seed: int = 0) -> GraphDa
 def make_split(items: int, seed: int = 0) -> Split:
     order = torch.randperm(items, generator=torch.Generator().manual_seed(seed))
     train, validation = items * 6 // 10, items * 8 // 10
-    return Split(order[:train], order[train:validation], order[validation:])  # type: ignore[arg-type]
+    return Split(order[:train], order[train:validation], order[validation:])
 
 
 def relabel(dataset: GraphDataset, chosen: Tensor, labels: Tensor) -> GraphDataset:
@@ -238,7 +238,7 @@ def test_a_split_that_would_mislead_is_refused(
 
 def test_an_empty_validation_part_is_no_obstacle() -> None:
     split = make_split(40)
-    bare = Split(split.train, split.validation[:0], split.test)  # type: ignore[arg-type]
+    bare = Split(split.train, split.validation[:0], split.test)
     assert train(make_dataset(40), bare, epochs=2).sizes == (24, 0, 8)
 
 

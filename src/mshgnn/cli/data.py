@@ -22,7 +22,7 @@ def list_sets(
     from rich.table import Table
 
     from mshgnn.data.catalogue import CATALOGUE
-    from mshgnn.data.store import data_root
+    from mshgnn.data.sources.store import data_root, prepared_folder
 
     table = Table("name", "task", *("graphs", "nodes", "edges", "features", "classes"), "metric", "prepared")
     for column in table.columns[2:7]:
@@ -35,7 +35,7 @@ def list_sets(
             continue
         graphs = figures.items if entry.task == "graph" else 1
         generated = entry.family == "structure-frequency"
-        state = "generated" if generated else "yes" if (root / entry.name).exists() else "no"
+        state = "generated" if generated else "yes" if prepared_folder(root, entry.name).exists() else "no"
         table.add_row(
             entry.name,
             entry.task,
@@ -46,7 +46,7 @@ def list_sets(
         )
     if everything:
         for entry in others:
-            state = "yes" if (root / entry.name).exists() else "no"
+            state = "yes" if prepared_folder(root, entry.name).exists() else "no"
             table.add_row(entry.name, entry.task, *["?"] * 5, entry.metric, state)
     console = Console(width=None if Console().is_terminal else 120)
     console.print(table)
@@ -67,7 +67,7 @@ def info(name: Annotated[str, typer.Argument(help="A name of 'mshgnn data list',
 
     from mshgnn.data import load, load_splits
     from mshgnn.data.catalogue import find
-    from mshgnn.data.figures import compare, self_loops_in_files
+    from mshgnn.data.sizes import compare, self_loops_in_files
 
     entry, dataset = find(name), load(name)
     table = Table("", "on disk", "expected", "paper", "", title=entry.name, title_justify="left")

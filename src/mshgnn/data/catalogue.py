@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mshgnn.data.dataset import DataError, Metric
-from mshgnn.data.store import mirror
+from mshgnn.data.sources.store import mirror
 
 Family = Literal["tu", "amazon", "coauthor", "heterophilous", "structure-frequency"]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, SupportsIndex, overload
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
@@ -17,6 +17,7 @@ from mshgnn.errors import UserError
 Task = Literal["graph", "node"]
 Objective = Literal["classify", "rank", "regress", "multilabel"]
 Metric = Literal["accuracy", "balanced_accuracy", "f1", "roc_auc", "average_precision", "rmse", "mae", "r2"]
+Chosen = slice | Sequence[int] | Sequence[bool] | Tensor | np.ndarray[Any, Any]
 
 METRICS: dict[Objective, tuple[Metric, ...]] = {
     "classify": ("accuracy", "balanced_accuracy", "f1"),
@@ -31,14 +32,20 @@ class DataError(UserError):
     """A data set, file or split that cannot be used; the message is one line for the user."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class GraphDataset:
-    """Graphs with targets, ready for training.
+    """Graphs with targets, ready for training; indexed, sliced, iterated and batched like a PyG data set.
 
     Each ``Data`` has ``x`` float32 ``[n, num_features]``, ``edge_index`` int64 ``[2, m]`` (both directions
-    of an undirected edge), ``y`` int64 (``[1]`` for a graph, ``[n]`` for nodes) and, when ``edge_dim > 0``,
-    ``edge_attr`` float32 ``[m, edge_dim]``. A node task has exactly one ``Data``. ``catalogued`` data sets came
-    by their name from ``load``: the split files of that name are theirs.
+    of an undirected edge) and, when ``edge_dim > 0``, ``edge_attr`` float32 ``[m, edge_dim]``. A node task has
+    exactly one ``Data``. The targets are
+
+    - ``classify`` and ``rank`` (two classes, ordered by a score): ``y`` int64, ``[1]`` for a graph, ``[n]`` for nodes,
+      where -1 marks a node without a label;
+    - ``regress`` and ``multilabel`` (each target 0 or 1): ``y`` float32, ``[1, T]`` or ``[n, T]``, NaN where missing.
+
+    ``num_classes`` is 2 for ``multilabel`` and 0 for ``regress``; ``out_channels`` is what a model must give.
+    ``catalogued`` data sets came by their name from ``load``: the split files of that name are theirs.
     """
 
     name: str
@@ -54,6 +61,50 @@ class GraphDataset:
     class_names: tuple[str, ...] = ()
     target_names: tuple[str, ...] = ()
 
+    def __len__(self) -> int:
+        """Number of graphs."""
+        return len(self.graphs)
+
+    def __iter__(self) -> Iterator[Data]:
+        return iter(self.graphs)
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Data: ...
+
+    @overload
+    def __getitem__(self, index: Chosen) -> GraphDataset: ...
+
+    def __getitem__(self, index: SupportsIndex | Chosen) -> Data | GraphDataset:
+        """One graph by its number; a data set of the same kind by a slice, a list of numbers or a mask."""
+        if isinstance(index, slice):
+            chosen = self.graphs[index]
+        elif isinstance(index, SupportsIndex) and getattr(index, "ndim", 0) == 0:
+            return self.graphs[self._number(index)]
+        else:
+            chosen = [self.graphs[number] for number in self._numbers(index)]
+        return replace(self, graphs=chosen, checksum=content_checksum(chosen), catalogued=False)
+
+    def __repr__(self) -> str:
+        count = f"{len(self)} graphs" if self.task == "graph" else f"1 graph of {self.num_items} nodes"
+        parts = [count, f"{self.num_features} features"]
+        if self.edge_dim:
+            parts.append(f"{self.edge_dim} edge features")
+        if self.objective in ("classify", "rank"):
+            parts.append(f"{self.num_classes} classes")
+        else:
+            parts.append(f"{self.out_channels} target{'s' if self.out_channels > 1 else ''}")
+        return f"{type(self).__name__}({self.name!r}, {', '.join(parts)}, {self.objective} by {self.metric})"
+
+    @property
+    def num_node_features(self) -> int:
+        """PyG's name for ``num_features``."""
+        return self.num_features
+
+    @property
+    def num_edge_features(self) -> int:
+        """PyG's name for ``edge_dim``."""
+        return self.edge_dim
+
     @property
     def out_channels(self) -> int:
         """How many numbers a model must give for each item: the classes, or the targets."""
@@ -61,48 +112,38 @@ class GraphDataset:
             return self.num_classes
         return len(self.target_names) or int(self.graphs[0].y.shape[1])
 
-    def labels(self) -> Tensor:
-        """All targets, ``[number of graphs]`` or ``[number of nodes]``."""
-        return torch.cat([graph.y for graph in self.graphs])
-
     @property
     def num_items(self) -> int:
-        """How many things are classified: graphs, or nodes of the one graph."""
+        """How many things have a target: graphs, or nodes of the one graph."""
         return len(self.graphs) if self.task == "graph" else int(self.graphs[0].num_nodes)
 
+    def labels(self) -> Tensor:
+        """All targets: ``[items]``, or ``[items, targets]`` where there may be several."""
+        return torch.cat([graph.y for graph in self.graphs]) if self.graphs else torch.empty(0, dtype=torch.long)
 
-def from_graphs(
-    graphs: Sequence[Data],
-    *,
-    name: str = "own",
-    task: Task = "graph",
-    num_classes: int | None = None,
-    metric: Metric = "accuracy",
-) -> GraphDataset:
-    """Check a list of PyG graphs and make the data set object of them.
+    def _number(self, index: SupportsIndex) -> int:
+        number = index.__index__()
+        if not -len(self) <= number < len(self):  # an IndexError: it ends a loop of the old iteration protocol
+            raise IndexError(f"{self.name}: graph {number} of {len(self)}")
+        return number
 
-    Anything that would fail or mislead later is refused here, with the graph's position: a missing or
-    non-integer target, features of another width, NaN, an edge to a node that does not exist.
-    """
-    if not graphs:
-        raise DataError(f"{name}: there are no graphs")
-    if task not in ("graph", "node"):
-        raise DataError(f"{name}: task must be 'graph' or 'node', not {task!r}")
-    if task == "node" and len(graphs) != 1:
-        raise DataError(f"{name}: a node task has exactly one graph, not {len(graphs)}")
-    num_features = _width(graphs[0], "x")
-    edge_dim = _width(graphs[0], "edge_attr")
-    for index, graph in enumerate(graphs):
-        problem = _problem(graph, task, num_features, edge_dim)
-        if problem:
-            raise DataError(f"{name}: graph {index}: {problem}")
-    largest = max(int(graph.y.max()) for graph in graphs) + 1
-    if num_classes is None:
-        num_classes = max(largest, 2)
-    elif largest > num_classes:
-        raise DataError(f"{name}: a target is {largest - 1}, but there are only {num_classes} classes")
-    made = GraphDataset(name, task, list(graphs), num_features, num_classes, metric, content_checksum(graphs), edge_dim)
-    return replace(made, objective="rank") if metric in METRICS["rank"] else made
+    def _numbers(self, index: object) -> list[int]:
+        try:
+            chosen = torch.as_tensor(index)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise DataError(f"{self.name}: graphs are chosen by numbers, a slice or a mask ({error})") from error
+        if chosen.dim() == 1 and len(chosen) == 0:
+            return []
+        if chosen.dtype == torch.bool:
+            if chosen.shape != (len(self),):
+                raise DataError(f"{self.name}: a mask of shape {list(chosen.shape)} for {len(self)} graphs")
+            return chosen.nonzero().flatten().tolist()
+        if chosen.dim() != 1 or chosen.is_floating_point() or chosen.is_complex():
+            kind = str(chosen.dtype).removeprefix("torch.")
+            raise DataError(
+                f"{self.name}: graphs are chosen by a flat list of whole numbers, not by {kind} {chosen.shape}"
+            )
+        return [self._number(number) for number in chosen.tolist()]
 
 
 def content_checksum(graphs: Sequence[Data]) -> str:
@@ -115,47 +156,3 @@ def content_checksum(graphs: Sequence[Data]) -> str:
                 digest.update(f"{key}{tuple(value.shape)}".encode())
                 digest.update(memoryview(value.contiguous().numpy()).cast("B") if value.numel() else b"")
     return digest.hexdigest()
-
-
-def _width(graph: Data, key: str) -> int:
-    value = graph.get(key)
-    return int(value.shape[1]) if isinstance(value, Tensor) and value.dim() == 2 else 0
-
-
-def _problem(graph: Data, task: Task, num_features: int, edge_dim: int) -> str | None:
-    """The first thing wrong with a graph, or None."""
-    x, edge_index, y = graph.get("x"), graph.get("edge_index"), graph.get("y")
-    if not isinstance(x, Tensor) or x.dim() != 2 or x.dtype != torch.float32:
-        return "x must be a float32 tensor [nodes, features]"
-    if x.shape[1] != num_features or num_features == 0:
-        return f"x has {x.shape[1]} features, the first graph has {num_features}"
-    if x.shape[0] == 0:
-        return "it has no nodes"
-    if not _finite(x):
-        return "x holds NaN or infinity"
-    if not isinstance(edge_index, Tensor) or edge_index.dtype != torch.int64 or edge_index.dim() != 2:
-        return "edge_index must be an int64 tensor [2, edges]"
-    if edge_index.shape[0] != 2:
-        return f"edge_index must have two rows, not {edge_index.shape[0]}"
-    if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < x.shape[0]:
-        return f"an edge names a node outside 0..{x.shape[0] - 1}"
-    edge_attr = graph.get("edge_attr")
-    if (edge_attr is not None or edge_dim) and (
-        not isinstance(edge_attr, Tensor)
-        or edge_attr.dtype != torch.float32
-        or edge_attr.shape != (edge_index.shape[1], edge_dim)
-    ):
-        return f"edge_attr must be a float32 tensor [{edge_index.shape[1]}, {edge_dim}], as in the first graph"
-    if edge_attr is not None and not _finite(edge_attr):
-        return "edge_attr holds NaN or infinity"
-    expected = 1 if task == "graph" else x.shape[0]
-    if not isinstance(y, Tensor) or y.dtype != torch.int64 or y.shape != (expected,):
-        return f"y must be an int64 tensor [{expected}] (a missing target?)"
-    if int(y.min()) < 0:
-        return f"a target is negative: {int(y.min())}"
-    return None
-
-
-def _finite(values: Tensor) -> bool:
-    """No NaN, no infinity. A finite sum proves it in one cheap pass; otherwise look at every entry."""
-    return math.isfinite(float(values.sum())) or bool(torch.isfinite(values).all())

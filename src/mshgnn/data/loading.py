@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,17 +11,23 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import LargestConnectedComponents, NormalizeFeatures
 
 from mshgnn.data.catalogue import Entry, find
-from mshgnn.data.dataset import DataError, GraphDataset, from_graphs
-from mshgnn.data.features import set_constant, set_degree
-from mshgnn.data.store import data_root
+from mshgnn.data.dataset import DataError, GraphDataset
+from mshgnn.data.from_graphs import from_graphs
+from mshgnn.data.sources.store import data_root
+from mshgnn.data.sources.upstream import open_upstream
 from mshgnn.data.structure_frequency import StructureFrequencyDataset
-from mshgnn.data.upstream import open_upstream
+from mshgnn.data.transforms import add_encodings, set_constant, set_degree
 
 FEATURES = ("default", "attributes", "degree", "constant", "scaled")
 
 
 def load(
-    name: str, *, features: str = "default", largest_component: bool = False, root: Path | None = None
+    name: str,
+    *,
+    features: str = "default",
+    largest_component: bool = False,
+    encodings: Mapping[str, int] | None = None,
+    root: Path | None = None,
 ) -> GraphDataset:
     """Load a data set by its name, in any case: ``load("mutag")``, ``load("structure-frequency-varied")``.
 
@@ -28,10 +35,12 @@ def load(
         name: a name of ``mshgnn data list`` or of the TU collection.
         features: ``default``: one-hot node labels; degrees one-hot or a constant where there are none.
             ``attributes``: continuous attributes before the labels (TU sets that have them).
-            ``degree``: one-hot degrees instead. ``constant``: one column of ones instead.
+            ``degree``: one-hot degrees instead, as wide as the largest degree of the whole set (see ``set_degree``).
+            ``constant``: one column of ones instead.
             ``scaled``: every node's features divided by their sum (node tasks, whose features are counts).
         largest_component: keep only the largest connected component (node tasks); ``n_id`` holds the
             original numbers of the nodes kept.
+        encodings: columns after the features, by their sizes: ``{"lappe": 8, "rwpe": 16}`` (see ``add_encoding``).
         root: where prepared data is kept (default: ``MSHGNN_DATA``, else the platform's cache folder).
     """
     if features not in FEATURES:
@@ -43,35 +52,30 @@ def load(
         raise DataError(f"{entry.name}: scaled features are for node tasks")
     if features == "attributes" and entry.family != "tu":
         raise DataError(f"{entry.name}: has no attributes beside its features")
-    if entry.family == "structure-frequency":
-        generated = StructureFrequencyDataset.variant(entry.member).generate()
-        graphs, num_classes = generated.graphs, generated.num_classes
-    else:
-        graphs = _upstream_graphs(entry, features, data_root(root))
-        num_classes = int(max(int(graph.y.max()) for graph in graphs)) + 1
+    graphs, num_classes, class_names = _graphs(entry, features, root)
     if largest_component:
         graphs = [_largest_component(graph) for graph in graphs]
     _set_features(entry, graphs, features)
-    made = from_graphs(graphs, name=entry.name, task=entry.task, num_classes=num_classes, metric=entry.metric)
-    return replace(made, catalogued=True)
+    dataset = from_graphs(
+        graphs,
+        name=entry.name,
+        task=entry.task,
+        num_classes=num_classes,
+        metric=entry.metric,
+        class_names=class_names,
+    )
+    return add_encodings(replace(dataset, catalogued=True), encodings or {}, root=root)
 
 
-def _upstream_graphs(entry: Entry, features: str, root: Path) -> list[Data]:
-    dataset = open_upstream(entry, root, attributes=features == "attributes")
-    if features == "attributes" and not dataset.num_node_attributes:
+def _graphs(entry: Entry, features: str, root: Path | None) -> tuple[list[Data], int, tuple[str, ...]]:
+    """The graphs of an entry, their number of classes and, where the files have any, the classes' names."""
+    if entry.family == "structure-frequency":
+        generated = StructureFrequencyDataset.variant(entry.member).generate()
+        return generated.graphs, generated.num_classes, generated.class_names
+    found = open_upstream(entry, data_root(root), attributes=features == "attributes")
+    if features == "attributes" and not found.num_attributes:
         raise DataError(f"{entry.name}: its files have no node attributes")
-    return [_without_empty_columns(graph) for graph in dataset]
-
-
-def _without_empty_columns(graph: Data) -> Data:
-    """PyG leaves matrices without columns where a TU set has attributes that were not asked for, and no labels."""
-    num_nodes = graph.num_nodes  # PyG counts the rows of x
-    for key in ("x", "edge_attr"):
-        value = graph.get(key)
-        if value is not None and value.size(1) == 0:
-            del graph[key]
-            graph.num_nodes = num_nodes
-    return graph
+    return found.graphs, found.num_classes, found.class_names
 
 
 def _set_features(entry: Entry, graphs: list[Data], features: str) -> None:
@@ -80,7 +84,7 @@ def _set_features(entry: Entry, graphs: list[Data], features: str) -> None:
     if features == "constant":
         set_constant(graphs)
     elif features == "degree":
-        set_degree(graphs, entry.degree_cap)
+        set_degree(graphs, entry.degree_cap, entry.name)
     elif features == "scaled":
         graphs[0].x = NormalizeFeatures()(graphs[0]).x
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mshgnn.data.dataset import DataError, GraphDataset
-from mshgnn.data.structure_frequency import FAMILIES, NUM_MODES
+from mshgnn.data.structure_frequency import NUM_MODES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +29,8 @@ def plot_classes(dataset: GraphDataset, path: Path) -> None:
 
     if dataset.task != "graph":
         raise DataError(f"{dataset.name}: only sets of graphs have one picture a class")
+    if dataset.objective not in ("classify", "rank"):
+        raise DataError(f"{dataset.name}: its targets are no classes to draw")
     if path.suffix not in (".png", ".svg", ".pdf"):
         raise DataError(f"{path}: a picture's name must end in .png, .svg or .pdf")
     if dataset.num_classes > MAX_CLASSES:
@@ -44,8 +46,7 @@ def plot_classes(dataset: GraphDataset, path: Path) -> None:
         axis.set_aspect("equal")
         if label in first:
             _draw(axis, first[label], circular=joint)
-            title = f"{FAMILIES[label // NUM_MODES]}, k = {label % NUM_MODES}" if joint else f"class {label}"
-            axis.set_title(title, fontsize=9)
+            axis.set_title(dataset.class_names[label] if joint else f"class {dataset.class_names[label]}", fontsize=9)
     figure.suptitle(f"{dataset.name}: one graph of each class", fontsize=11)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)

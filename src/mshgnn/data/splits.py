@@ -12,10 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import LongTensor, Tensor
+from torch import Tensor
 
 from mshgnn.data.dataset import DataError, GraphDataset
-from mshgnn.data.store import mirror
+from mshgnn.data.sources.archives import read_npz
+from mshgnn.data.sources.store import mirror
+from mshgnn.data.targets import is_missing
 
 SOURCES = ("default", "fair-comparison", "tuned", "inside", "own", "cross-validation")
 OWN_SEED = 20260101
@@ -27,11 +29,11 @@ _TUNED_FILES = {
 
 
 class Split(NamedTuple):
-    """Indices of graphs, or of nodes, without overlap."""
+    """Indices of graphs, or of nodes, int64, without overlap."""
 
-    train: LongTensor
-    validation: LongTensor
-    test: LongTensor
+    train: Tensor
+    validation: Tensor
+    test: Tensor
 
 
 @dataclass(frozen=True)
@@ -50,10 +52,11 @@ def load_splits(dataset: GraphDataset, source: str = "default") -> Splits:
     Args:
         dataset: what ``load`` or a reader of own graphs returned.
         source: ``fair-comparison`` (10 folds, TU sets) and ``tuned`` (node sets) read the given files in the
-            ``splits`` folder beside the mirror; ``inside`` the masks of a heterophilous set's own file;
-            ``own`` the package's stratified files, or for a user's data the same division made on the spot.
+            ``splits`` folder beside the mirror; ``inside`` the masks of a graph, ``[nodes]`` or
+            ``[nodes, folds]``, which may leave nodes out; ``own`` the package's stratified files, or for a user's
+            data the same division made on the spot.
             ``default`` is the first of these that is there; ``cross-validation`` gives its validation parts to
-            training, as papers do that choose nothing on validation.
+            training, as papers do that choose nothing on validation. Nodes without a target are in no part.
     """
     if source not in SOURCES:
         raise DataError(f"splits must be one of {', '.join(SOURCES)}, not {source!r}")
@@ -63,7 +66,7 @@ def load_splits(dataset: GraphDataset, source: str = "default") -> Splits:
     if source == "default":
         source = _first_source(dataset)
     if source == "inside":
-        folds = _inside(dataset)
+        folds = _with_targets(dataset, _inside(dataset))
     elif source == "fair-comparison":
         folds = _fair_comparison(_given_file(dataset, source))
     elif source == "tuned":
@@ -75,17 +78,22 @@ def load_splits(dataset: GraphDataset, source: str = "default") -> Splits:
 
 
 def check_splits(dataset: GraphDataset, folds: Sequence[Split], source: str) -> None:
-    """Refuse folds that do not fit: index out of range, in two parts, missing, or a part that is empty."""
+    """Refuse folds that do not fit: index out of range, in two parts, missing, or a part that is empty.
+
+    Only masks (``inside``) may leave items out, and only items without a target are in no part anywhere.
+    """
     label = f"{dataset.name}: {source} splits"
     if not folds:
         raise DataError(f"{label}: no folds")
     total = dataset.num_items
+    needed = ~is_missing(dataset.labels()) if dataset.task == "node" else torch.ones(total, dtype=torch.bool)
     for number, fold in enumerate(folds):
         if min(len(part) for part in fold) == 0:
             raise DataError(f"{label}: fold {number}: a part is empty")
         counts = count_items(fold, total, f"{label}: fold {number}")
-        if int(counts.min()) == 0:
-            raise DataError(f"{label}: fold {number}: {int(counts.argmin())} is in no part")
+        left_out = (counts == 0) & needed
+        if source != "inside" and bool(left_out.any()):
+            raise DataError(f"{label}: fold {number}: {int(left_out.nonzero()[0])} is in no part")
 
 
 def count_items(fold: Split, total: int, label: str) -> Tensor:
@@ -120,7 +128,7 @@ def fold_assignment(labels: Tensor, num_folds: int, seed: int = OWN_SEED) -> str
 
 
 def _first_source(dataset: GraphDataset) -> str:
-    if "train_mask" in dataset.graphs[0]:
+    if dataset.task == "node" and "train_mask" in dataset.graphs[0]:
         return "inside"
     for source in ("fair-comparison", "tuned"):
         path = _given_path(dataset, source)
@@ -159,26 +167,41 @@ def _fair_comparison(path: Path) -> list[Split]:
             )
             for fold in content
         ]
-    except (ValueError, KeyError, TypeError, IndexError, RuntimeError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, RuntimeError, RecursionError) as error:
         raise DataError(f"{path}: not a fair-comparison split file ({error})") from error
 
 
 def _tuned(path: Path) -> list[Split]:
-    from mshgnn.data.archives import check_npz
-
-    check_npz(path, ("train", "valid", "test"))
-    with np.load(path, allow_pickle=False) as content:
-        return [Split(*(_indices(content[part]) for part in ("train", "valid", "test")))]
+    content = read_npz(path, dict.fromkeys(("train", "valid", "test"), "iu"))
+    return [Split(*(_indices(content[part]) for part in ("train", "valid", "test")))]
 
 
 def _inside(dataset: GraphDataset) -> list[Split]:
     graph = dataset.graphs[0]
-    if "train_mask" not in graph:
+    if dataset.task == "graph" or "train_mask" not in graph:
         raise DataError(f"{dataset.name}: its file has no splits inside")
-    masks = (graph.train_mask, graph.val_mask, graph.test_mask)
+    masks = [_mask(dataset, key) for key in ("train_mask", "val_mask", "test_mask")]
+    if len({mask.shape[1] for mask in masks}) != 1:
+        raise DataError(f"{dataset.name}: its masks have {', '.join(str(mask.shape[1]) for mask in masks)} folds")
     return [
         Split(*(_indices(mask[:, fold].nonzero().flatten()) for mask in masks)) for fold in range(masks[0].shape[1])
     ]
+
+
+def _mask(dataset: GraphDataset, key: str) -> Tensor:
+    """One mask as bool ``[nodes, folds]``."""
+    mask = dataset.graphs[0].get(key)
+    if not isinstance(mask, Tensor) or mask.dim() not in (1, 2) or mask.shape[0] != dataset.num_items:
+        found = "missing" if mask is None else f"{list(getattr(mask, 'shape', []))}"
+        raise DataError(f"{dataset.name}: {key} must be a mask [{dataset.num_items}] or with folds as columns: {found}")
+    return mask.reshape(dataset.num_items, -1).bool()
+
+
+def _with_targets(dataset: GraphDataset, folds: list[Split]) -> list[Split]:
+    """The folds of a node task without the nodes that have no target."""
+    if dataset.task == "graph" or not bool((missing := is_missing(dataset.labels())).any()):
+        return folds
+    return [Split(*(part[~missing[part]] for part in fold)) for fold in folds]
 
 
 def _own(dataset: GraphDataset) -> list[Split]:
@@ -187,11 +210,13 @@ def _own(dataset: GraphDataset) -> list[Split]:
         content = json.loads(path.read_text(encoding="utf-8"))
         return _kept_nodes(dataset, _dealt(content["assignment"], content["folds"]))
     num_folds = own_folds(dataset)
-    if dataset.num_items < num_folds:
-        raise DataError(
-            f"{dataset.name}: own splits need at least {num_folds} {dataset.task}s, not {dataset.num_items}"
-        )
-    return _dealt(fold_assignment(dataset.labels(), num_folds), num_folds)
+    labels = dataset.labels()
+    count = int((~is_missing(labels)).sum())
+    if count < num_folds:
+        raise DataError(f"{dataset.name}: own splits need at least {num_folds} {dataset.task}s, not {count}")
+    if labels.is_floating_point():  # no classes to deal out evenly: only what has a target is kept apart
+        labels = -is_missing(labels).long()
+    return _with_targets(dataset, _dealt(fold_assignment(labels, num_folds), num_folds))
 
 
 def _dealt(assignment: str, num_folds: int) -> list[Split]:
@@ -221,11 +246,11 @@ def _kept_nodes(dataset: GraphDataset, folds: list[Split]) -> list[Split]:
     return [Split(*(_indices(position[part][position[part] >= 0]) for part in fold)) for fold in folds]
 
 
-def _indices(values: object) -> LongTensor:
+def _indices(values: object) -> Tensor:
     indices = torch.as_tensor(values, dtype=torch.long)
     if indices.dim() != 1:
         raise ValueError("indices must be a flat list")
-    return indices  # type: ignore[return-value]
+    return indices
 
 
 def _checksum(folds: Sequence[Split]) -> str:

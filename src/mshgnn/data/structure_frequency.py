@@ -15,7 +15,8 @@ import numpy.typing as npt
 import torch
 from torch_geometric.data import Data
 
-from mshgnn.data.dataset import DataError, GraphDataset, from_graphs
+from mshgnn.data.dataset import DataError, GraphDataset
+from mshgnn.data.from_graphs import from_graphs
 from mshgnn.data.jacobi import symmetric_eigenvectors
 
 FAMILIES = ("ring", "chain", "perturbed")
@@ -96,7 +97,8 @@ class StructureFrequencyDataset:
                     targets = family * NUM_MODES + modes[positions]
                     made.update(zip(positions.tolist(), self._batch(random, n, targets), strict=True))
             graphs.extend(made[position] for position in range(per_family))
-        return from_graphs(graphs, name=self.name, num_classes=len(FAMILIES) * NUM_MODES)
+        names = [f"{family}, k = {mode}" for family in FAMILIES for mode in range(NUM_MODES)]
+        return from_graphs(graphs, name=self.name, class_names=names)
 
     def ceiling(self) -> float:
         """The best accuracy any model can reach that does not see the order of the nodes.

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from mshgnn.data.catalogue import Entry, Figures, find
 from mshgnn.data.dataset import GraphDataset
 from mshgnn.data.loading import load
-from mshgnn.data.store import data_root
-from mshgnn.data.upstream import open_upstream
+from mshgnn.data.sources.store import data_root
+from mshgnn.data.sources.upstream import open_upstream
 
 
 class Comparison(NamedTuple):
@@ -45,7 +45,7 @@ def self_loops_in_files(entry: Entry, root: Path | None = None) -> int:
     """How many self-loops a TU set's files list (2,837 in COLLAB, else none in the paper's sets)."""
     if entry.family != "tu":
         return 0
-    return int(open_upstream(entry, data_root(root)).sizes["num_self_loops"])
+    return open_upstream(entry, data_root(root)).self_loops
 
 
 def compare(dataset: GraphDataset, root: Path | None = None) -> list[Comparison]:

@@ -6,9 +6,11 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from torch_geometric.utils import from_networkx
+from torch_geometric.data import Data
+from torch_geometric.utils import from_networkx, to_undirected
 
-from mshgnn.data import DataError, GraphDataset, add_encoding, from_graphs
+from mshgnn.data import DataError, GraphDataset, add_encoding, from_graphs, load
+from mshgnn.data.transforms import add_encodings, set_constant, set_degree
 
 
 @pytest.fixture
@@ -63,14 +65,62 @@ def test_it_is_computed_once_and_depends_on_nothing_random(
     again = add_encoding(dataset, "lappe", 3, root=tmp_path / "two")
     assert torch.equal(torch.random.get_rng_state(), state)
     assert first.checksum == again.checksum
-    monkeypatch.setattr("mshgnn.data.encodings.AddLaplacianEigenvectorPE", None)
+    monkeypatch.setattr("mshgnn.data.transforms.AddLaplacianEigenvectorPE", None)
     assert add_encoding(dataset, "lappe", 3, root=tmp_path / "one").checksum == first.checksum
 
 
 def test_wrong_requests(dataset: GraphDataset, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="'lappe' or 'rwpe'"):
-        add_encoding(dataset, "sine", 3, root=tmp_path)  # type: ignore[arg-type]
+        add_encoding(dataset, "sine", 3, root=tmp_path)
     with pytest.raises(DataError, match="at least 1"):
         add_encoding(dataset, "rwpe", 0, root=tmp_path)
+    with pytest.raises(DataError, match="at least 1, not 'two'"):
+        add_encodings(dataset, {"rwpe": "two"}, root=tmp_path)  # type: ignore[dict-item]
     with pytest.raises(DataError, match="too large"):
         add_encoding(dataset, "lappe", 119, root=tmp_path)
+
+
+def test_load_adds_encodings_in_their_order(tmp_path: Path) -> None:
+    plain = load("structure-frequency-fixed", root=tmp_path)
+    encoded = load("structure-frequency-fixed", encodings={"rwpe": 2, "lappe": 3}, root=tmp_path)
+    assert (encoded.num_features, encoded.catalogued) == (6, True)
+    walked = add_encoding(plain, "rwpe", 2, root=tmp_path)
+    assert torch.equal(encoded[7].x[:, :3], walked[7].x)
+
+
+def stars(*leaves: int) -> list[Data]:
+    """Graphs with one centre and so many leaves: degrees are known."""
+    return [
+        Data(
+            edge_index=to_undirected(torch.stack([torch.zeros(count, dtype=torch.long), torch.arange(1, count + 1)])),
+            num_nodes=count + 1,
+        )
+        for count in leaves
+    ]
+
+
+def test_degrees_are_as_wide_as_the_largest_of_the_whole_set() -> None:
+    graphs = stars(2, 5)
+    set_degree(graphs, 100, "stars")
+    assert [tuple(graph.x.shape) for graph in graphs] == [(3, 6), (6, 6)]
+    assert graphs[1].x.argmax(dim=1).tolist() == [5, 1, 1, 1, 1, 1]
+    assert graphs[0].x.sum(dim=1).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_degrees_from_the_cap_on_share_the_last_column() -> None:
+    graphs = stars(2, 5, 9)
+    set_degree(graphs, 4, "stars")
+    assert [int(graph.x[0].argmax()) for graph in graphs] == [2, 4, 4]
+    assert graphs[0].x.shape[1] == 5
+
+
+def test_degrees_that_would_fill_the_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MSHGNN_LIMITS", "memory=100")
+    with pytest.raises(DataError, match="stars: 216 bytes in memory, more than the limit of 100"):
+        set_degree(stars(2, 5), 100, "stars")
+
+
+def test_a_constant() -> None:
+    graphs = stars(3)
+    set_constant(graphs)
+    assert graphs[0].x.tolist() == [[1.0]] * 4

@@ -7,6 +7,7 @@ wrong in a file. This one returns the same tensors, checks every file first and 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,19 +19,23 @@ from torch_geometric.data import Data
 from torch_geometric.utils import coalesce, cumsum, one_hot, remove_self_loops
 
 from mshgnn.data.dataset import DataError
-from mshgnn.data.text import MAX_LINE_BYTES
+from mshgnn.data.limits import FLOAT, allowed, check_file, check_limit
 
-MAX_LABELS = 10_000
+BLOCK = 2**24
 _WHOLE = re.compile(r"[+-]?\d{1,18}")  # what fits 64 bits
 _REAL = re.compile(r"[+-]?(nan|inf|infinity|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)", re.IGNORECASE)
 
 
 class TUTables(NamedTuple):
-    """A folder's content as PyG's ``TUDataset`` stores it: one big graph, where each graph starts, widths."""
+    """A folder's content: graphs end to end, widths and counts, and the classes as the files name them.
 
-    data: Data
-    slices: dict[str, Tensor]
+    ``tensors`` has ``y`` ``[graphs]``, ``edge_index`` (counted from each graph's first node), ``x`` and ``edge_attr``
+    where the files have any, and how many ``nodes`` and ``edges`` each graph has.
+    """
+
+    tensors: dict[str, Tensor]
     sizes: dict[str, int]
+    class_names: tuple[str, ...]
 
 
 def read_tu_folder(folder: Path, name: str) -> TUTables:
@@ -71,19 +76,43 @@ def read_tu_folder(folder: Path, name: str) -> TUTables:
     node_counts = torch.bincount(graph_of, minlength=num_graphs)
     node_slice = cumsum(node_counts)
     edge_slice = cumsum(torch.bincount(graph_of[edge_index[0]], minlength=num_graphs))
-    _, classes = np.unique(label_rows[:, 0], return_inverse=True)
-    data = Data(edge_index=edge_index - node_slice[graph_of[edge_index[0]]], y=torch.from_numpy(classes))
-    slices = {"edge_index": edge_slice, "y": torch.arange(num_graphs + 1)}
+    names, classes = np.unique(label_rows[:, 0], return_inverse=True)
+    tensors = {
+        "edge_index": edge_index - node_slice[graph_of[edge_index[0]]],
+        "y": torch.from_numpy(classes),
+        "nodes": node_counts,
+        "edges": edge_slice.diff(),
+    }
     if sizes["num_node_attributes"] + sizes["num_node_labels"]:
-        data.x = torch.cat([node_attributes, node_labels], dim=1)
-        slices["x"] = node_slice
-    else:
-        data._num_nodes = node_counts.tolist()  # what PyG's own collate leaves for graphs without features
-        data.num_nodes = num_nodes
+        tensors["x"] = torch.cat([node_attributes, node_labels], dim=1)
     if edge_attr is not None:
-        data.edge_attr = edge_attr
-        slices["edge_attr"] = edge_slice
-    return TUTables(data, slices, sizes)
+        tensors["edge_attr"] = edge_attr
+    return TUTables(tensors, sizes, tuple(str(name) for name in names.tolist()))
+
+
+def separate(tensors: Mapping[str, Tensor]) -> list[Data]:
+    """The single graphs of tensors laid end to end; every graph gets views.
+
+    ``nodes`` and ``edges`` are the counts of each graph; ``y`` has a row for each graph or each node, anything not
+    named here (masks) one for each node. Features without columns are left out.
+    """
+    nodes, edges = tensors["nodes"].tolist(), tensors["edges"].tolist()
+    graphs = [Data() for _ in nodes]
+    for key, value in tensors.items():
+        if key in ("nodes", "edges") or (key in ("x", "edge_attr") and value.shape[1] == 0):
+            continue
+        if key == "edge_index":
+            parts = torch.split(value, edges, dim=1)
+        elif key == "edge_attr":
+            parts = torch.split(value, edges)
+        else:
+            parts = torch.split(value, [1] * len(nodes) if key == "y" and len(value) == len(nodes) else nodes)
+        for graph, part in zip(graphs, parts, strict=True):
+            graph[key] = part
+    if "x" not in graphs[0]:
+        for graph, count in zip(graphs, nodes, strict=True):
+            graph.num_nodes = count
+    return graphs
 
 
 def _read(
@@ -93,6 +122,7 @@ def _read(
     path = folder / f"{name}_{table}.txt"
     if not path.exists():
         return None
+    check_file(path)
     if not _check_bytes(path):
         return np.empty((0, columns or 1), dtype=dtype)
     try:
@@ -105,27 +135,35 @@ def _read(
 
 
 def _check_bytes(path: Path) -> bool:
-    """Plain ASCII, no blank line between rows, no endless line: what the parser relies on. False when empty."""
-    content = np.fromfile(path, dtype=np.uint8)
-    content = content[content != ord("\r")] if (content[:200] == ord("\r")).any() else content
-    if content.size == 0:
-        return False
-    bad = np.flatnonzero(content >= 128)
-    if bad.size:
-        line = 1 + int(np.count_nonzero(content[: bad[0]] == ord("\n")))
-        raise DataError(f"{path}: line {line}: not a number: byte 0x{int(content[bad[0]]):02x} is not text")
-    ends = np.flatnonzero(content == ord("\n"))
-    if not ends.size or ends[-1] != content.size - 1:
-        ends = np.append(ends, content.size)
-    lengths = np.diff(ends, prepend=-1) - 1
-    if int(lengths.max()) > MAX_LINE_BYTES:
-        line = 1 + int(np.argmax(lengths > MAX_LINE_BYTES))
-        raise DataError(f"{path}: line {line}: longer than {MAX_LINE_BYTES:,} bytes")
-    blank = np.flatnonzero(lengths == 0)
-    full = np.flatnonzero(lengths)
-    if blank.size and full.size and blank[0] < full[-1]:
-        raise DataError(f"{path}: line {int(blank[0]) + 1}: empty line between rows")
-    return bool(full.size)
+    """Plain ASCII, no blank line between rows, no endless line, numbers that fit the memory. False when empty.
+
+    Looks at one block at a time, so that it needs no memory of its own, whatever the file holds.
+    """
+    line_limit = allowed("line")
+    line, carried, numbers = 1, 0, 0  # number of the line a block begins in, and how long it is already
+    first_blank, full = None, False
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            numbers += sum(block.count(mark) for mark in (b",", b"\n", b"\r"))
+            check_limit("memory", 2 * 8 * numbers, path)
+            content = np.frombuffer(block.replace(b"\r", b""), dtype=np.uint8)
+            bad = np.flatnonzero(content >= 128)
+            if bad.size:
+                line += int(np.count_nonzero(content[: bad[0]] == ord("\n")))
+                raise DataError(f"{path}: line {line}: not a number: byte 0x{int(content[bad[0]]):02x} is not text")
+            ends = np.flatnonzero(content == ord("\n"))
+            lengths = np.diff(ends, prepend=-1, append=content.size) - 1  # the last is of a line that goes on
+            lengths[0] += carried
+            if int(lengths.max()) > line_limit:
+                check_limit("line", int(lengths.max()), f"{path}: line {line + int(np.argmax(lengths > line_limit))}")
+            blank, written = np.flatnonzero(lengths[:-1] == 0), np.flatnonzero(lengths)
+            if first_blank is None and blank.size:
+                first_blank = line + int(blank[0])
+            if first_blank is not None and written.size and line + int(written[-1]) > first_blank:
+                raise DataError(f"{path}: line {first_blank}: empty line between rows")
+            full = full or bool(written.size)
+            line, carried = line + ends.size, int(lengths[-1])
+    return full
 
 
 def _first_bad_line(path: Path, dtype: type[np.number], columns: int | None) -> str:
@@ -194,8 +232,8 @@ def _one_hot_labels(folder: Path, name: str, table: str, rows: int) -> Tensor:
     _check_rows(path, values, rows)
     columns = [np.unique(column, return_inverse=True) for column in values.T] if rows else []
     width = sum(len(distinct) for distinct, _ in columns)
-    if width > MAX_LABELS:
-        raise DataError(f"{path}: {width:,} different labels; write such numbers as attributes")
+    check_limit("columns", width, f"{path}: different labels")
+    check_limit("memory", 2 * FLOAT * rows * width, path)
     return torch.cat([torch.empty(rows, 0), *(one_hot(torch.from_numpy(codes)) for _, codes in columns)], dim=1)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from torch_geometric.data import Data
 from torch_geometric.utils import is_undirected
 
-from mshgnn.data.dataset import DataError, GraphDataset, from_graphs
-from mshgnn.data.features import set_degree
-from mshgnn.data.jsonl import DEGREE_CAP, read_jsonl
-from mshgnn.data.smiles import read_smiles_csv
-from mshgnn.data.tu_text import TUTables, read_tu_folder
+from mshgnn.data.dataset import DataError, GraphDataset
+from mshgnn.data.from_graphs import from_graphs
+from mshgnn.data.readers.jsonl import DEGREE_CAP, read_jsonl
+from mshgnn.data.readers.molecules import read_smiles_csv
+from mshgnn.data.readers.tu_text import read_tu_folder, separate
+from mshgnn.data.transforms import set_degree
 
 TABLES = (
     "A",
@@ -52,26 +52,12 @@ def read_tu_graphs(folder: Path) -> GraphDataset:
     for path in sorted(folder.glob(f"{names[0]}_*.txt")):
         if path.stem.removeprefix(f"{names[0]}_") not in TABLES:
             raise DataError(f"{path}: unknown table; known are {', '.join(TABLES)}")
-    graphs = _separate(read_tu_folder(folder, names[0]))
+    tables = read_tu_folder(folder, names[0])
+    graphs = separate(tables.tensors)
     for index, graph in enumerate(graphs):
         if not is_undirected(graph.edge_index, num_nodes=graph.num_nodes):
             where = f"{folder / names[0]}_A.txt: graph {index + 1}"
             raise DataError(f"{where}: an edge is listed in one direction only; the TU form lists both")
     if "x" not in graphs[0]:
-        set_degree(graphs, DEGREE_CAP)
-    return from_graphs(graphs, name=names[0])
-
-
-def _separate(tables: TUTables) -> list[Data]:
-    """The single graphs of the one big graph."""
-    data, slices, _ = tables
-    graphs = []
-    for index in range(len(data.y)):
-        graph = Data()
-        for key, bounds in slices.items():
-            start, length = int(bounds[index]), int(bounds[index + 1] - bounds[index])
-            graph[key] = data[key].narrow(1 if key == "edge_index" else 0, start, length)
-        if "x" not in graph:
-            graph.num_nodes = data._num_nodes[index]
-        graphs.append(graph)
-    return graphs
+        set_degree(graphs, DEGREE_CAP, folder)
+    return from_graphs(graphs, name=names[0], class_names=tables.class_names if len(tables.class_names) > 1 else ())

@@ -12,8 +12,13 @@ from torch_geometric.data import Data
 from torch_geometric.utils import one_hot
 from torch_geometric.utils.smiles import e_map, from_rdmol, x_map
 
-from mshgnn.data.dataset import DataError, GraphDataset, from_graphs
-from mshgnn.data.text import ClassName, class_name, class_numbers, text_lines
+from mshgnn.data.dataset import DataError, GraphDataset
+from mshgnn.data.from_graphs import from_graphs
+from mshgnn.data.limits import FLOAT, check_limit
+from mshgnn.data.readers.text import ClassName, class_name, classes, text_lines
+
+CHARACTERS_PER_ATOM = 20
+"""More than any SMILES needs: a text longer than that for the atoms allowed is not even parsed."""
 
 
 def read_smiles_csv(
@@ -29,27 +34,42 @@ def read_smiles_csv(
     """
     graphs: list[Data] = []
     targets: list[ClassName] = []
+    atoms = 0
     for line_number, row in _rows(path, (smiles, target)):
+        where = f"{path}: line {line_number}"
         try:
             targets.append(class_name(row[target]))
-            graphs.append(molecule(row[smiles]))
+            graphs.append(molecule(row[smiles], where))
+        except DataError:
+            raise
         except ValueError as error:
-            raise DataError(f"{path}: line {line_number}: {error}") from error
+            raise DataError(f"{where}: {error}") from error
+        atoms += graphs[-1].x.shape[0]
+        check_limit("memory", FLOAT * atoms * graphs[-1].x.shape[1], where)
     if not graphs:
         raise DataError(f"{path}: there are no molecules")
-    for graph, number in zip(graphs, class_numbers(targets), strict=True):
+    class_names, numbers = classes(targets)
+    for graph, number in zip(graphs, numbers, strict=True):
         graph.y = torch.tensor([number])
-    return from_graphs(graphs, name=name or path.stem)
+    return from_graphs(graphs, name=name or path.stem, class_names=class_names if len(class_names) > 1 else ())
 
 
-def molecule(text: str) -> Data:
-    """One SMILES string as a graph with one-hot features; RDKit decides what is valid."""
+def molecule(text: str, where: str = "SMILES") -> Data:
+    """One SMILES string as a graph with one-hot features; RDKit decides what is valid.
+
+    Atoms and rings are counted before RDKit looks for the rings, which takes minutes for a cage of thousands of atoms.
+    """
     try:
         from rdkit import Chem, rdBase
     except ImportError as error:
         raise DataError("SMILES need RDKit: pip install 'mshgnn[chem]'") from error
+    check_limit("atoms", len(text) // CHARACTERS_PER_ATOM, where)
     with rdBase.BlockLogs():  # RDKit would print its own complaint
-        parsed = Chem.MolFromSmiles(text.strip())
+        sketch = Chem.MolFromSmiles(text.strip(), sanitize=False)
+        if sketch is not None:
+            check_limit("atoms", sketch.GetNumAtoms(), where)
+            check_limit("rings", sketch.GetNumBonds() - sketch.GetNumAtoms() + 1, where)
+        parsed = Chem.MolFromSmiles(text.strip()) if sketch is not None else None
     if parsed is None or parsed.GetNumAtoms() == 0:
         raise ValueError(f"not a molecule: {text.strip()[:60]!r}")
     try:

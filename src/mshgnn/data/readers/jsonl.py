@@ -17,13 +17,14 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.utils import coalesce, one_hot
 
-from mshgnn.data.dataset import DataError, GraphDataset, from_graphs
-from mshgnn.data.features import set_degree
-from mshgnn.data.text import ClassName, class_name, class_numbers, text_lines
+from mshgnn.data.dataset import DataError, GraphDataset
+from mshgnn.data.from_graphs import from_graphs
+from mshgnn.data.limits import FLOAT, check_limit
+from mshgnn.data.readers.text import ClassName, class_name, classes, text_lines
+from mshgnn.data.transforms import set_degree
 
 NODE_KEYS = ("node_features", "node_labels", "num_nodes")
 KEYS = {"edges", "edge_features", "target", *NODE_KEYS}
-MAX_NODES = 10_000_000
 DEGREE_CAP = 511
 
 
@@ -43,24 +44,31 @@ def read_jsonl(path: Path, name: str | None = None) -> GraphDataset:
     rows: list[_Row] = []
     first: _Row | None = None
     edge_width: int | None = None
+    nodes = 0
     for number, line in text_lines(path):
         try:
-            row = _row(line)
+            row = _row(line, f"{path}: line {number}")
+            nodes += row.num_nodes
+            check_limit("memory", FLOAT * nodes, f"{path}: line {number}")
             first = first or row
             _check_like_first(row, first)
             if row.edge_features:  # the first graph may have no edge
                 edge_width = edge_width or len(row.edge_features[0])
                 if len(row.edge_features[0]) != edge_width:
                     raise ValueError(f"edge_features have {len(row.edge_features[0])} columns, before {edge_width}")
-        except (ValueError, RecursionError) as error:
+        except RecursionError as error:
+            raise DataError(f"{path}: line {number}: nested too deeply") from error
+        except DataError:
+            raise
+        except ValueError as error:
             raise DataError(f"{path}: line {number}: {error}") from error
         rows.append(row)
     if not rows:
         raise DataError(f"{path}: there are no graphs")
-    return from_graphs(_graphs(rows), name=name or path.stem)
+    return _dataset(rows, path, name or path.stem)
 
 
-def _row(line: str) -> _Row:
+def _row(line: str, where: str) -> _Row:
     if not line.strip():
         raise ValueError("the line is empty")
     content = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
@@ -78,7 +86,7 @@ def _row(line: str) -> _Row:
         raise ValueError("missing edges (a graph without any has [])")
     features = _matrix(content["node_features"], "node_features") if given == ["node_features"] else None
     labels = _labels(content["node_labels"]) if given == ["node_labels"] else None
-    num_nodes = len(features or labels or []) or _node_count(content.get("num_nodes", 0))
+    num_nodes = len(features or labels or []) or _node_count(content.get("num_nodes", 0), where)
     edges = _edges(content["edges"], num_nodes)
     edge_features = None
     if "edge_features" in content:
@@ -101,9 +109,10 @@ def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return content
 
 
-def _node_count(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_NODES:
-        raise ValueError(f"a graph must have 1..{MAX_NODES:,} nodes, found {str(value)[:40]!r}")
+def _node_count(value: object, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"num_nodes must be a whole number from 1, found {str(value)[:40]!r}")
+    check_limit("nodes", value, where)
     return value
 
 
@@ -159,10 +168,12 @@ def _check_like_first(row: _Row, first: _Row) -> None:
         )
 
 
-def _graphs(rows: list[_Row]) -> list[Data]:
-    targets = class_numbers([row.target for row in rows])
-    labels = class_numbers([label for row in rows for label in row.node_labels or []])
-    label_width = max(labels, default=-1) + 1
+def _dataset(rows: list[_Row], path: Path, name: str) -> GraphDataset:
+    class_names, targets = classes([row.target for row in rows])
+    label_names, labels = classes([label for row in rows for label in row.node_labels or []])
+    label_width = len(label_names)
+    check_limit("columns", label_width, f"{path}: different node labels")
+    check_limit("memory", FLOAT * len(labels) * label_width, path)
     edge_dim = max((len(row.edge_features[0]) for row in rows if row.edge_features), default=0)
     graphs, start = [], 0
     for row, target in zip(rows, targets, strict=True):
@@ -184,5 +195,5 @@ def _graphs(rows: list[_Row]) -> list[Data]:
             start += row.num_nodes
         graphs.append(graph)
     if rows[0].node_features is None and rows[0].node_labels is None:
-        set_degree(graphs, DEGREE_CAP)
-    return graphs
+        set_degree(graphs, DEGREE_CAP, path)
+    return from_graphs(graphs, name=name, class_names=class_names if len(class_names) > 1 else ())

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mshgnn.data import DataError, load_own
-from mshgnn.data.smiles import molecule
+from mshgnn.data.readers.molecules import molecule
 
 pytest.importorskip("rdkit")
 
@@ -48,7 +48,7 @@ def test_other_column_names(tmp_path: Path) -> None:
         ("", "no column 'smiles'"),
         ("smiles,target\n", "no molecules"),
         (b"smiles,target\nCC,1\n\xff\xfe,0\n", "line 3: not UTF-8"),
-        ("smiles,target\nCC,1\n" + "C" * 10_000_000 + ",1\n", "line 3: longer than"),
+        ("smiles,target\nCC,1\n" + "C" * 10_000_000 + ",1\n", "line 3: 8,000,001 bytes in a line"),
         ("smiles,target\nCC,1\n" + "C" * 200_000 + ",1\n", "line 3: field larger"),
     ],
 )

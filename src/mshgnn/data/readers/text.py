@@ -1,0 +1,68 @@
+"""Text of a user's files, line by line, with the checks every reader needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from mshgnn.data.dataset import DataError
+from mshgnn.data.limits import allowed, check_file, check_limit
+
+BLANKS = ("", "nan", "na", "none", "null")
+ClassName = int | str
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")  # what fits 64 bits, exactly
+
+
+def text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Number (from 1) and text of every line; anything but UTF-8 and endless lines are refused."""
+    check_file(path)
+    limit = allowed("line")
+    with path.open("rb") as file:
+        number = 0
+        while raw := file.readline(limit + 1):
+            number += 1
+            check_limit("line", len(raw), f"{path}: line {number}")
+            try:
+                yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise DataError(f"{path}: line {number}: not UTF-8 text (byte {error.start + 1})") from error
+
+
+def is_blank(word: str) -> bool:
+    """Whether a cell says that there is nothing."""
+    return word.strip().casefold() in BLANKS
+
+
+def number(word: str) -> float | None:
+    """A plain decimal number, or None. Python's ``float`` would also take ``1_0``, ``inf`` and digits of any script."""
+    return float(word) if _NUMBER.fullmatch(word.strip()) else None
+
+
+def class_name(value: object) -> ClassName:
+    """A target as a class: a whole number or a word. Real numbers, NaN and nothing are refused."""
+    if isinstance(value, str):
+        word = value.strip()
+        if is_blank(word):
+            raise ValueError("missing target")
+        if _WHOLE.fullmatch(word):
+            return int(word.partition(".")[0])
+        read = number(word)
+        if read is None:
+            return word
+        value = read
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    if value is None:
+        raise ValueError("missing target")
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"target must be a whole number or a word, not {str(value)[:40]}")
+    return value
+
+
+def classes(values: Sequence[ClassName]) -> tuple[tuple[str, ...], list[int]]:
+    """The classes in order (numbers by size, before words) as text, and the class of every value, from 0."""
+    distinct = sorted(set(values), key=lambda value: (isinstance(value, str), value))
+    number_of = {value: index for index, value in enumerate(distinct)}
+    return tuple(str(value) for value in distinct), [number_of[value] for value in values]
