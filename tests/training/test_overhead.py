@@ -3,8 +3,8 @@ from __future__ import annotations
 import torch
 from torch_geometric.data import Data
 
-from mshgnn.baselines import build
 from mshgnn.data import Split, from_graphs
+from mshgnn.models import build
 from mshgnn.training.overhead import harness_overhead
 
 
