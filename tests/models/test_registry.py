@@ -41,6 +41,7 @@ EDGES = torch.tensor([[0, 1, 2, 3, 3, 1], [1, 2, 0, 0, 2, 1]])
         ("gcn-tuned", {"residual": 1}, "residual must be true or false, got 1"),
         ("msh-stable", {"num_projection": 4}, "did you mean 'num_projections'"),
         ("msh-stable", {"root_weight": True}, "no option 'root_weight'"),
+        ("msh-stable", {"num_projections": 10**9}, "num_projections must be an integer from 1 to 100,000"),
         ("msh-stable", {"dropout": 2.0}, "model msh-stable: dropout"),
         ("msh-stable", {"frequencies": "cubic"}, "model msh-stable: frequencies must be one of"),
     ],
