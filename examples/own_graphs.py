@@ -34,7 +34,7 @@ def main() -> float:
     accuracy = float(curves.test_metric[-1])
     print(f"unseen graphs right: {accuracy:.0%}")
     graph = dataset.graphs[0]
-    response = frequency_response(model.blocks[0].conv, model.encoder(graph.x), graph.edge_index)
+    response = frequency_response(model.messages[0], model.encoder(graph.x), graph.edge_index)
     print("energy of the messages by band:", [f"{share:.0%}" for share in response.mean(0).tolist()])
     return accuracy
 

@@ -18,8 +18,8 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
-from mshgnn.baselines import build
 from mshgnn.data import GraphDataset, Split, StructureFrequencyDataset, from_graphs
+from mshgnn.models import build
 from mshgnn.training.loop import train_fold
 from mshgnn.training.seeding import one_thread
 from mshgnn.training.settings import TrainingSettings

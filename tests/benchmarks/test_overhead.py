@@ -3,9 +3,9 @@ from __future__ import annotations
 import torch
 from torch_geometric.data import Data
 
-from mshgnn.baselines import build
 from mshgnn.benchmarks.overhead import harness_overhead
 from mshgnn.data import Split, from_graphs
+from mshgnn.models import build
 
 
 def test_the_three_kinds_of_epoch_are_measured() -> None:

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from mshgnn.baselines.controls import WLLookup
 from mshgnn.data import GraphDataset, from_graphs, load, load_splits
 from mshgnn.evaluation.ceiling import wl_ceiling, wl_lookup_score
+from mshgnn.models.controls import WLLookup
 
 needs_mirror = pytest.mark.skipif("MSHGNN_MIRROR" not in os.environ, reason="MSHGNN_MIRROR is not set")
 

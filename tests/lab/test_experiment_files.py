@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mshgnn.baselines import build
-from mshgnn.baselines.controls import CONTROLS
 from mshgnn.data.catalogue import find
 from mshgnn.lab.experiment import load_experiment
+from mshgnn.models import build
+from mshgnn.models.controls import CONTROLS
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 FILES = sorted(path for path in FOLDER.rglob("*.yaml") if path.parent.name != "defaults")

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 from lab_helpers import make_experiment, use_tiny_data
 
-from mshgnn.baselines import MODELS
-from mshgnn.baselines.controls import CONTROLS
 from mshgnn.lab.errors import ExperimentError, LabError
 from mshgnn.lab.fold import LoadedData
 from mshgnn.lab.jobs import decide_jobs
 from mshgnn.lab.runner import Run, default_folder, load_run, run_experiment
 from mshgnn.lab.store import FoldKey, FoldResult, RunInfo
 from mshgnn.lab.summary import summarise
+from mshgnn.models import MODELS
+from mshgnn.models.controls import CONTROLS
 from mshgnn.training.loop import EpochReport
 
 

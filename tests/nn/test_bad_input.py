@@ -168,6 +168,7 @@ NAMES = st.one_of(
     st.text(max_size=3),
     st.just(["sum"]),
 )
+SWITCHES = st.one_of(st.booleans(), st.sampled_from(["no", "true", 0, 1, 1.0, None]))
 FREQUENCIES: st.SearchStrategy[Any] = st.one_of(
     st.lists(st.floats(), max_size=3),
     st.sampled_from(["exponential", "learned", "none", "", "Exponential", None, 2.0, [None], ["1", "x"], [[1.0]], {}]),
@@ -199,6 +200,9 @@ MODEL_OPTIONS = {
     "fusion": NAMES,
     "dropout": NUMBERS,
     "phase_scale": NUMBERS,
+    "phase": SWITCHES,
+    "self_loops": SWITCHES,
+    "embed_norm": SWITCHES,
 }
 
 
@@ -234,12 +238,12 @@ def test_options_of_the_model_are_taken_or_refused_by_name(data: st.DataObject, 
     model = refused(MSHGNN, names=(option,), **options)
     if model is None:
         return
-    assert not isinstance(value, bool)
+    assert isinstance(value, bool) == (MODEL_OPTIONS[option] is SWITCHES)
     if isinstance(value, float):
         assert math.isfinite(value)
     edge_attr = None if model.edge_dim is None else torch.ones(1, model.edge_dim)
     out = model(torch.ones(2, model.in_channels), torch.tensor([[0], [1]]), edge_attr=edge_attr)
-    assert out.size(1) == model.head.out_features
+    assert out.size(1) == model.head[-1].out_features
 
 
 def test_indices_of_a_sparse_adjacency_are_checked() -> None:

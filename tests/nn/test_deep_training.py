@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
-from mshgnn.nn import MSHGNN, HarmonicBlock
+from mshgnn.nn import MSHGNN, MSHConv
+from mshgnn.nn.graph_model import Layer
 
 pytestmark = pytest.mark.usefixtures("reference_backend")
 
@@ -36,11 +37,12 @@ def phase_spreads(model: MSHGNN, batch: Batch) -> list[float]:
     """Standard deviation of the phases of every layer in the first forward pass of training."""
     spreads: list[float] = []
 
-    def measure(block: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        assert isinstance(block, HarmonicBlock)
-        spreads.append(float(block.conv.edge_phases(inputs[0], inputs[1]).std()))
+    def measure(layer: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        assert isinstance(layer, Layer)
+        assert isinstance(layer.message, MSHConv)
+        spreads.append(float(layer.message.edge_phases(inputs[0], inputs[1]).std()))
 
-    handles = [block.register_forward_pre_hook(measure) for block in model.blocks]
+    handles = [layer.register_forward_pre_hook(measure) for layer in model.layers]
     model.train()
     with torch.no_grad():
         model(batch.x, batch.edge_index, batch.batch, batch_size=batch.num_graphs)

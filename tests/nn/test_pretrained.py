@@ -9,8 +9,10 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
+from torch_geometric.nn import GraphConv
 
-from mshgnn.nn import MSHGNN, PRESETS
+from mshgnn.errors import UserError
+from mshgnn.nn import MSHGNN, PRESETS, GraphModel
 
 pytestmark = pytest.mark.usefixtures("reference_backend")
 
@@ -55,8 +57,19 @@ def test_learned_frequencies_and_a_second_save(tmp_path: Path) -> None:
 
 
 def test_frequencies_given_as_a_tensor_are_saved(tmp_path: Path) -> None:
-    MSHGNN(3, 2, frequencies=torch.tensor([1.0, 2.5])).save_pretrained(tmp_path)  # type: ignore[arg-type]
+    MSHGNN(3, 2, frequencies=torch.tensor([1.0, 2.5])).save_pretrained(tmp_path)
     assert MSHGNN.from_pretrained(tmp_path).options["frequencies"] == [1.0, 2.5]
+
+
+def test_a_model_around_a_message_of_ones_own_is_read_with_that_message(tmp_path: Path) -> None:
+    def make(channels: int) -> GraphConv:
+        return GraphConv(channels, channels)
+
+    model, x = GraphModel(3, 2, make, hidden_channels=4).eval(), torch.randn(5, 3)
+    model.save_pretrained(tmp_path)
+    loaded = GraphModel.from_pretrained(tmp_path, make_message=make).eval()
+    assert loaded.options == model.options
+    assert loaded(x, EDGES).equal(model(x, EDGES))
 
 
 @pytest.fixture(scope="module")
@@ -106,12 +119,16 @@ def test_foreign_files_are_refused(content: bytes, saved: Path, tmp_path: Path) 
     ("change", "message"),
     [
         ({"hiden_channels": 4}, "no option 'hiden_channels'; did you mean 'hidden_channels'"),
-        ({"hidden_channels": "four"}, "hidden_channels must be a positive integer, got 'four'"),
+        ({"hidden_channels": "four"}, "hidden_channels must be an integer from 1 to 100,000, got 'four'"),
         ({"hidden_channels": 5}, "does not fit config.json"),
         ({"frequencies": []}, "frequencies must hold at least one number"),
         ({"frequencies": [1.0]}, "does not fit config.json"),
         ({"readout": "frequency"}, "unexpected or missing weights"),
         ({"aggr": 3}, "aggr must be one of sum, mean, sqrt_degree, got 3"),
+        ({"phase": "no"}, "phase must be true or false, got 'no'"),
+        ({"num_layers": True}, "num_layers must be an integer from 1 to 1,000, got True"),
+        ({"num_layers": 10**9}, "num_layers must be an integer from 1 to 1,000, got 1000000000"),
+        ({"hidden_channels": 100_000}, "does not fit config.json"),  # refused before it is allocated
     ],
 )
 def test_a_config_that_was_tampered_with_is_refused(
@@ -124,15 +141,28 @@ def test_a_config_that_was_tampered_with_is_refused(
         MSHGNN.from_pretrained(folder)
 
 
-@pytest.mark.parametrize("config", [b"[]", b"{}", b'{"format": "mshgnn-1", "model": "GCN", "options": {}}', b"null"])
-def test_a_foreign_config_is_refused(config: bytes, saved: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="does not describe a saved MSHGNN"):
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (b"[]", "does not describe a saved mshgnn model"),
+        (b"{}", "does not describe a saved mshgnn model"),
+        (b"null", "does not describe a saved mshgnn model"),
+        (b'{"format": "mshgnn-2", "model": 3, "options": {}}', "does not describe a saved mshgnn model"),
+        (b'{"format": "mshgnn-1", "model": "MSHGNN", "options": {}}', "format mshgnn-1 of an earlier version"),
+        (
+            b'{"format": "mshgnn-2", "model": "gcn", "options": {"in_channels": 3, "out_channels": 2}}',
+            r"holds a saved 'gcn', not a MSHGNN; mshgnn\.models\.from_pretrained reads any",
+        ),
+    ],
+)
+def test_a_foreign_config_is_refused(config: bytes, message: str, saved: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=message):
         MSHGNN.from_pretrained(damaged_copy(saved, tmp_path / "model", config=config))
 
 
 def test_missing_options_are_refused(saved: Path, tmp_path: Path) -> None:
     for options, message in (("[]", "holds no options"), ("{}", "in_channels")):
-        config = f'{{"format": "mshgnn-1", "model": "MSHGNN", "options": {options}}}'.encode()
+        config = f'{{"format": "mshgnn-2", "model": "MSHGNN", "options": {options}}}'.encode()
         with pytest.raises(ValueError, match=message):
             MSHGNN.from_pretrained(damaged_copy(saved, tmp_path / "model", config=config))
 
@@ -153,9 +183,9 @@ def test_foreign_folders_are_refused(saved: Path, tmp_path: Path) -> None:
 def test_weights_of_another_kind_are_refused(saved: Path, tmp_path: Path) -> None:
     state = load_file(saved / "model.safetensors")
     folder = damaged_copy(saved, tmp_path / "model")
-    save_file({**state, "head.bias": state["head.bias"].long()}, folder / "model.safetensors")
-    with pytest.raises(ValueError, match=r"head\.bias is torch\.int64, not torch\.float32"):
+    save_file({**state, "head.1.bias": state["head.1.bias"].long()}, folder / "model.safetensors")
+    with pytest.raises(ValueError, match=r"head\.1\.bias is torch\.int64, not torch\.float32"):
         MSHGNN.from_pretrained(folder)
-    save_file({**state, "head.bias": state["head.bias"].double()}, folder / "model.safetensors")
+    save_file({**state, "head.1.bias": state["head.1.bias"].double()}, folder / "model.safetensors")
     with pytest.raises(ValueError, match=r"mixes precisions: torch\.float32, torch\.float64"):
         MSHGNN.from_pretrained(folder)

@@ -341,7 +341,7 @@ def test_nodes_without_a_label_are_ignored() -> None:
     y = (x[:, 0] > 0).long()
     whole = from_graphs([Data(x=x, edge_index=torch.stack([ring, ring.roll(1)]), y=y)], task="node")
     split = make_split(60)
-    shorter = Split(split.train[:-5], split.validation[:-3], split.test[:-2])  # type: ignore[arg-type]
+    shorter = Split(split.train[:-5], split.validation[:-3], split.test[:-2])
     hidden = y.clone()
     for part, left in zip(split, shorter, strict=True):
         hidden[part[len(left) :]] = -1
@@ -402,7 +402,7 @@ def test_an_interrupted_training_leaves_the_best_weights_so_far() -> None:
 
 def test_choosing_needs_a_validation_part() -> None:
     dataset, split = make_dataset(40), make_split(40)
-    bare = Split(split.train, split.validation[:0], split.test)  # type: ignore[arg-type]
+    bare = Split(split.train, split.validation[:0], split.test)
     for settings, word in (({"patience": 3}, "patience"), ({"schedule": "plateau"}, "plateau")):
         with pytest.raises(ValueError, match=f"{word}.* needs a validation part"):
             train(dataset, bare, **settings)

@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
+from mshgnn import __version__
 from mshgnn.errors import UserError
 
 app = typer.Typer(
     name="mshgnn",
-    help="Harmonic message passing on graphs: data, experiments, benchmarks.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"mshgnn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Harmonic message passing on graphs: data, experiments, benchmarks."""
+
+
 def _assemble() -> None:
     """Add the commands and groups, each from its own file."""
-    from mshgnn.cli import bench, ceiling, data, demo, run, tables
+    from mshgnn.cli import bench, ceiling, data, demo, models, run, tables
 
     app.command("run")(run.run)
     app.command("show")(run.show)
@@ -27,6 +43,7 @@ def _assemble() -> None:
     app.command("ceiling")(ceiling.ceiling)
     app.command("demo")(demo.demo)
     app.command("tables")(tables.tables)
+    app.command("models")(models.models)
     app.add_typer(data.data_app, name="data")
     app.add_typer(bench.bench_app, name="bench")
 

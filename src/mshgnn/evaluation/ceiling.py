@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mshgnn.baselines.wl import Initial, class_ids, has_constant_features, wl_colourings
 from mshgnn.data.dataset import GraphDataset
 from mshgnn.errors import UserError
+from mshgnn.evaluation.wl import Initial, class_ids, has_constant_features, wl_colourings
 
 Ids = NDArray[np.int64]
 

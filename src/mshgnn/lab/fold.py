@@ -12,8 +12,6 @@ import torch
 from torch import nn
 from torch_geometric.data import Data
 
-from mshgnn.baselines import MODELS, build
-from mshgnn.baselines.controls import CONTROLS
 from mshgnn.data import load, load_own
 from mshgnn.data.dataset import GraphDataset
 from mshgnn.data.splits import Splits, load_splits
@@ -22,6 +20,8 @@ from mshgnn.lab.errors import ExperimentError
 from mshgnn.lab.experiment import Experiment
 from mshgnn.lab.store import FoldKey, FoldResult
 from mshgnn.machine import peak_memory_mb, reset_peak_memory
+from mshgnn.models import MODELS, build
+from mshgnn.models.controls import CONTROLS
 from mshgnn.training.curves import CURVE_NAMES, Curves
 from mshgnn.training.loop import EpochReport, train_fold
 from mshgnn.training.seeding import fold_seed, one_thread

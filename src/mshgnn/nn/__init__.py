@@ -1,11 +1,11 @@
-"""What a PyG user imports: the layer, the readout and the model."""
+"""What a PyG user imports: the layer, the readout and the models."""
 
-from mshgnn.nn.block import HarmonicBlock
+from mshgnn.nn.graph_model import GraphModel
 from mshgnn.nn.harmonic import SCHEDULES, HarmonicEncoding
-from mshgnn.nn.model import MSHGNN
+from mshgnn.nn.model import Model
 from mshgnn.nn.msh_conv import MSHConv
-from mshgnn.nn.pooling import FrequencyAwarePooling
-from mshgnn.nn.presets import PRESETS
+from mshgnn.nn.msh_gnn import MSHGNN, PRESETS
+from mshgnn.nn.readout import FrequencyAwarePooling
 from mshgnn.nn.response import frequency_response
 
 __all__ = [
@@ -13,8 +13,9 @@ __all__ = [
     "PRESETS",
     "SCHEDULES",
     "FrequencyAwarePooling",
-    "HarmonicBlock",
+    "GraphModel",
     "HarmonicEncoding",
     "MSHConv",
+    "Model",
     "frequency_response",
 ]

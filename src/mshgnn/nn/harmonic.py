@@ -69,7 +69,9 @@ class HarmonicEncoding(nn.Module):
             fixed: Tensor = self.get_buffer("fixed_frequencies")
             return fixed
         frequencies = self.log_frequencies.exp()
-        if not torch.compiler.is_compiling() and not bool(torch.isfinite(frequencies).all()):
+        if torch.compiler.is_compiling() or frequencies.is_meta:
+            return frequencies
+        if not bool(torch.isfinite(frequencies).all()):
             raise UserError(f"frequencies must be finite, got {frequencies.tolist()}: training has diverged")
         return frequencies
 

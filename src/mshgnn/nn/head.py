@@ -6,14 +6,13 @@ from torch import nn
 
 
 def make_head(in_channels: int, hidden_channels: int, out_channels: int, num_layers: int, dropout: float) -> nn.Module:
-    r"""``num_layers`` linear maps with :math:`\mathrm{dropout}(\mathrm{relu}(\cdot))` between them.
+    r"""``num_layers`` linear maps, each of :math:`\mathrm{dropout}(\cdot)`, with ReLU between them.
 
     One map can only add up what a sum over nodes counted. Two can compare the counts, which tells graphs apart by
     shares, whatever their size.
     """
     layers: list[nn.Module] = []
     for _ in range(num_layers - 1):
-        layers += [nn.Linear(in_channels, hidden_channels), nn.ReLU(), nn.Dropout(dropout)]
+        layers += [nn.Dropout(dropout), nn.Linear(in_channels, hidden_channels), nn.ReLU()]
         in_channels = hidden_channels
-    last = nn.Linear(in_channels, out_channels)
-    return nn.Sequential(*layers, last) if layers else last
+    return nn.Sequential(*layers, nn.Dropout(dropout), nn.Linear(in_channels, out_channels))

@@ -14,6 +14,7 @@ from mshgnn.nn.checks import check_choice, check_edge_features, check_features, 
 from mshgnn.nn.edges import as_csr, in_edge_order
 from mshgnn.nn.harmonic import HarmonicEncoding
 from mshgnn.nn.messages import MessageByMessage
+from mshgnn.nn.options import Width
 from mshgnn.ops import ReceiverCSR, edge_phases, harmonic_aggregate
 
 Aggregation = Literal["sum", "mean", "sqrt_degree"]
@@ -65,13 +66,13 @@ class MSHConv(MessageByMessage):
         self,
         in_channels: int | tuple[int, int],
         out_channels: int,
-        num_projections: int = 16,
+        num_projections: Width = 16,
         frequencies: Sequence[float] | str = (1.0, 2.0, 4.0),
         *,
         learn_frequencies: bool = False,
         phase: bool = True,
         aggr: Aggregation = "sum",
-        edge_dim: int | None = None,
+        edge_dim: Width | None = None,
         normalize: bool = True,
         phase_scale: float | None = 0.3,
         relative_phases: bool = False,

@@ -4,52 +4,87 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import nn
+from torch import Tensor, nn
 
 from mshgnn.errors import UserError
-from mshgnn.nn.presets import check_option_names
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
-FORMAT = "mshgnn-1"
+FORMAT = "mshgnn-2"
+OLD_FORMAT = "mshgnn-1"
 
-Model = TypeVar("Model", bound=nn.Module)
+Built = TypeVar("Built", bound=nn.Module)
 
 
-def write_pretrained(model: nn.Module, options: Mapping[str, object], folder: Path) -> None:
-    """Write ``options`` and the state of ``model``; each file appears whole or not at all."""
+def write_pretrained(model: nn.Module, name: str, options: Mapping[str, object], folder: Path) -> None:
+    """Write the name, the options and the state of ``model``; each file appears whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     weights = folder / f"{WEIGHTS_FILE}.tmp"
     save_file({name: tensor.contiguous() for name, tensor in model.state_dict().items()}, weights)
     config = folder / f"{CONFIG_FILE}.tmp"
-    config.write_text(
-        json.dumps({"format": FORMAT, "model": type(model).__name__, "options": options}, indent=2) + "\n"
-    )
+    config.write_text(json.dumps({"format": FORMAT, "model": name, "options": options}, indent=2) + "\n")
     os.replace(weights, folder / WEIGHTS_FILE)
     os.replace(config, folder / CONFIG_FILE)
 
 
-def load_pretrained(model: type[Model], folder: Path) -> Model:
-    """Build ``model`` from the folder's options and fill in its weights, in their own precision."""
-    options = _read_options(model, folder / CONFIG_FILE)
+def read_config(folder: Path) -> tuple[str, dict[str, Any]]:
+    """The name and the options of a saved model, as they were written: whoever builds it checks them."""
+    path = folder / CONFIG_FILE
     try:
-        built = model(**options)
-    except (TypeError, ValueError) as error:
-        raise UserError(f"{folder / CONFIG_FILE}: {error}") from None
-    path = folder / WEIGHTS_FILE
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path} cannot be read, so this is no saved mshgnn model: {error}") from None
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UserError(f"{path} is damaged: {error}") from None
+    found = config.get("format") if isinstance(config, dict) else None
+    if found == OLD_FORMAT:
+        raise UserError(f"{path} has the format {OLD_FORMAT} of an earlier version, whose weights differ; train again")
+    if found != FORMAT or not isinstance(config.get("model"), str):
+        raise UserError(f"{path} does not describe a saved mshgnn model (format {FORMAT})")
+    options = config.get("options")
+    if not isinstance(options, dict):
+        raise UserError(f"{path} holds no options")
+    missing = [name for name in ("in_channels", "out_channels") if name not in options]
+    if missing:
+        raise UserError(f"{path} holds no {missing[0]}")
+    return config["model"], options
+
+
+def fill_weights(build: Callable[[], Built], folder: Path) -> Built:
+    """Build a model and fill in the folder's weights, in their own precision."""
+    state = _read_weights(folder / WEIGHTS_FILE)
     try:
-        state = load_file(path)
+        # Without memory first: options that do not fit the weights may ask for any amount of it.
+        with torch.device("meta"):
+            outline = build()
+        _check_fit(state, outline, folder / WEIGHTS_FILE)
+        model = build()
+    except UserError as error:
+        text = str(error)
+        raise UserError(text if str(folder) in text else f"{folder / CONFIG_FILE}: {text}") from None
+    model = model.to(next(tensor.dtype for tensor in state.values() if tensor.is_floating_point()))
+    model.load_state_dict(state)
+    return model
+
+
+def _read_weights(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(path)
     except OSError as error:
         raise UserError(f"{path} cannot be read, so this is no saved mshgnn model: {error}") from None
     except SafetensorError as error:
         raise UserError(f"{path} is damaged: {error}") from None
-    expected = built.state_dict()
+
+
+def _check_fit(state: Mapping[str, Tensor], model: nn.Module, path: Path) -> None:
+    expected = model.state_dict()
     if set(state) != set(expected):
         odd = sorted(set(state) ^ set(expected))
         raise UserError(f"{path} does not fit {CONFIG_FILE}: unexpected or missing weights {odd[:3]}")
@@ -64,25 +99,3 @@ def load_pretrained(model: type[Model], folder: Path) -> Model:
     floats = {tensor.dtype for tensor in state.values() if tensor.is_floating_point()}
     if len(floats) != 1:
         raise UserError(f"{path} mixes precisions: {', '.join(sorted(map(str, floats)))}")
-    built = built.to(floats.pop())
-    built.load_state_dict(state)
-    return built
-
-
-def _read_options(model: type, path: Path) -> dict[str, object]:
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"{path} cannot be read, so this is no saved mshgnn model: {error}") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} is damaged: {error}") from None
-    if not isinstance(config, dict) or config.get("format") != FORMAT or config.get("model") != model.__name__:
-        raise UserError(f"{path} does not describe a saved {model.__name__} (format {FORMAT})")
-    options = config.get("options")
-    if not isinstance(options, dict):
-        raise UserError(f"{path} holds no options")
-    try:
-        check_option_names(model, options)
-    except ValueError as error:
-        raise UserError(f"{path}: {error}") from None
-    return options

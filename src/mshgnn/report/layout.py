@@ -30,7 +30,6 @@ MODELS = {
     "msh-stable": "**MSH-GNN `stable`**",
     "msh-paper": "MSH-GNN `paper`",
     "msh-released": "MSH-GNN `released`",
-    "msh-shared": "MSHConv, shared shell",
     "gcn": "GCN",
     "gat": "GAT",
     "gatv2": "GATv2",

@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mshgnn.baselines.controls import CONTROLS
 from mshgnn.data import StructureFrequencyDataset
 from mshgnn.errors import UserError
 from mshgnn.evaluation.rules import HEADLINE, RULES
+from mshgnn.models.controls import CONTROLS
 from mshgnn.report.goals import goals
 from mshgnn.report.layout import GRAPH_SETS, JOINT_SETS, MODELS, NODE_SETS, TUNED, markdown
 from mshgnn.report.paired import graph_differences, graph_losses

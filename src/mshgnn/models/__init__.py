@@ -1,0 +1,76 @@
+"""Models by name, MSH-GNN and its competitors: one file per model, which defines ``MODELS``.
+
+``gcn``, ``gat``, ``gatv2``, ``gin``, ``gine``, ``sage``, ``film`` and ``transformer`` are messages in
+:class:`mshgnn.nn.GraphModel`, where only the message differs; ``msh-stable``, ``msh-paper`` and ``msh-released`` are
+the presets of :class:`mshgnn.nn.MSHGNN`. ``joint-*`` and ``*-tuned`` are as others have them, and ``mlp`` never looks
+at an edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any
+
+from mshgnn.errors import UserError, did_you_mean
+from mshgnn.models.builder import ModelBuilder
+from mshgnn.nn import MSHGNN, Model
+from mshgnn.nn.model import Task
+from mshgnn.nn.options import check_value, resolve_options
+from mshgnn.nn.pretrained import fill_weights, read_config
+
+__all__ = ["MODELS", "ModelBuilder", "build", "from_pretrained", "resolve"]
+
+
+def _collect() -> dict[str, ModelBuilder]:
+    models: dict[str, ModelBuilder] = {}
+    for module in iter_modules(__path__):
+        if module.ispkg or module.name == "builder":
+            continue
+        for name, builder in import_module(f"{__name__}.{module.name}").MODELS.items():
+            if name in models:
+                raise RuntimeError(f"two models are called {name!r}, one of them in {module.name}.py")
+            models[name] = builder
+    return dict(sorted(models.items()))
+
+
+MODELS: dict[str, ModelBuilder] = _collect()
+
+
+def resolve(name: str, options: Mapping[str, object] | None = None) -> dict[str, Any]:
+    """All options of a model, defaults included, checked and JSON-able; a mistake is a ``UserError`` of one line."""
+    if name not in MODELS:
+        raise UserError(f"unknown model {name!r}{did_you_mean(name, MODELS)}")
+    builder, given = MODELS[name], dict(options or {})
+    if "edge_dim" in given and not builder.takes_edge_features:
+        able = [other for other, candidate in MODELS.items() if candidate.takes_edge_features]
+        raise UserError(f"{name} takes no edge features; {', '.join(able[:-1])} and {able[-1]} do")
+    return resolve_options("it", builder.options, given, prefix=f"model {name}: ")
+
+
+def build(
+    name: str, in_channels: int, out_channels: int, *, task: Task, options: Mapping[str, object] | None = None
+) -> Model:
+    """Build a model by name; an unknown name or option, or an impossible value, is a ``UserError`` of one line."""
+    resolved = resolve(name, options)
+    check_value("task", Task, task)
+    try:
+        model = MODELS[name].construct(in_channels, out_channels, task=task, **resolved)
+    except UserError as error:
+        raise UserError(f"model {name}: {error}") from None
+    model.options = {"in_channels": in_channels, "out_channels": out_channels, "task": task, **resolved}
+    if not isinstance(model, MSHGNN):  # whose options alone say which preset it is
+        model.saved_as = name
+    return model
+
+
+def from_pretrained(folder: str | Path) -> Model:
+    """Read any model of :data:`MODELS`, or an :class:`MSHGNN`, that ``save_pretrained`` wrote."""
+    name, options = read_config(Path(folder))
+    if name == MSHGNN.__name__:
+        return MSHGNN.from_pretrained(folder)
+    widths = {width: options.pop(width) for width in ("in_channels", "out_channels")}
+    task = options.pop("task", "graph")
+    return fill_weights(lambda: build(name, **widths, task=task, options=options), Path(folder))

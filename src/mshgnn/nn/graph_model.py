@@ -1,0 +1,191 @@
+"""One model around any message: everything but the message is the same, so a comparison compares the message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from torch import Tensor, nn
+from torch_geometric.utils import add_remaining_self_loops
+
+from mshgnn.errors import UserError
+from mshgnn.nn.checks import check_edge_features
+from mshgnn.nn.edges import as_edge_index
+from mshgnn.nn.encoder import Encoder
+from mshgnn.nn.head import make_head
+from mshgnn.nn.model import Graphs, Model, Task
+from mshgnn.nn.msh_conv import MSHConv
+from mshgnn.nn.neighbour_sums import receiver_rows, sum_neighbours
+from mshgnn.nn.norm import batch_norm
+from mshgnn.nn.options import Depth, Share, Width, checked
+from mshgnn.nn.readout import READOUTS, FrequencyReduction, Fusion, Gate, ReadoutName, make_readout
+from mshgnn.nn.update import UPDATES, ResidualUpdate, Update, UpdateName
+
+
+class GraphModel(Model):
+    r"""Linear encoder, layers around any message, readout, head; for graphs and for nodes.
+
+    .. math::
+        h^0 = W_e x + b_e, \qquad
+        h^{l+1} = \mathrm{update}(h^l, \mathrm{message}(h^l))
+
+    A graph's embedding is its readout, a node's is its last state. Batch norm brings it to one scale before the head.
+
+    Args:
+        in_channels: width of the node features.
+        out_channels: number of classes, or of targets.
+        make_message: makes the message of one layer, ``make_message(hidden_channels)``: a module that keeps
+            the width, called as ``message(h, edge_index)``, or ``message(h, edge_index, edge_attr)`` with ``edge_dim``.
+            Any convolution of PyG will do.
+        task: ``"graph"`` or ``"node"``.
+        hidden_channels: width ``d`` of the node states.
+        num_layers: number of layers.
+        edge_dim: width of the edge features that the message takes, ``None`` without.
+        self_loops: give a loop to every node that has none; the loops then come last among the edges.
+        update: what becomes of the message, see :mod:`mshgnn.nn.update`.
+        readout: ``"mean"``, ``"sum"``, ``"max"`` of the node states, ``"attention"`` over the final node states, or
+            ``"frequency"`` (:class:`FrequencyAwarePooling`, for :class:`MSHConv` alone). Graph task only.
+        readout_channels: width of the frequency-aware embedding.
+        readout_reduce: ``"mean"`` or ``"sum"`` over the nodes in the frequency-aware readout.
+        gate: gate of the frequency-aware readout, ``"sigmoid"`` or ``"softmax"``.
+        fusion: how mean, sum and max join the layers: ``"weighted"``, ``"concat"`` or ``"last"``.
+        embed_norm: batch-normalise the embedding before the head.
+        head_layers: linear maps in the head, see :func:`make_head`.
+        dropout: share dropped in the updates and before the head; on node tasks of the encoded features too.
+    """
+
+    _root_in_update = True
+
+    @checked
+    def __init__(
+        self,
+        in_channels: Width,
+        out_channels: Width,
+        make_message: Callable[[int], nn.Module],
+        *,
+        task: Task = "graph",
+        hidden_channels: Width = 64,
+        num_layers: Depth = 3,
+        edge_dim: Width | None = None,
+        self_loops: bool = False,
+        update: UpdateName = "residual",
+        readout: ReadoutName = "sum",
+        readout_channels: Width = 16,
+        readout_reduce: FrequencyReduction = "mean",
+        gate: Gate = "sigmoid",
+        fusion: Fusion = "concat",
+        embed_norm: bool = True,
+        head_layers: Depth = 1,
+        dropout: Share = 0.1,
+    ) -> None:
+        super().__init__(in_channels, task, edge_dim)
+        self.self_loops = self_loops
+        self.encoder = Encoder(in_channels, hidden_channels)
+        # Under a readout of messages nobody would read the states after the last layer.
+        idle = num_layers - 1 if task == "graph" and READOUTS[readout].reads == "messages" else None
+        self.layers = nn.ModuleList(
+            Layer(
+                make_message(hidden_channels),
+                None if layer == idle else self._make_update(update, hidden_channels, dropout),
+            )
+            for layer in range(num_layers)
+        )
+        self.readout = None
+        embed_channels = hidden_channels
+        if task == "graph":
+            self.readout = make_readout(
+                readout,
+                hidden_channels,
+                num_layers,
+                readout_channels=readout_channels,
+                readout_reduce=readout_reduce,
+                gate=gate,
+                fusion=fusion,
+            )
+            embed_channels = self.readout.out_channels
+            if self.readout.reads == "messages" and not self._harmonic:
+                raise UserError(f"readout {readout!r} reads messages one by one, which MSHConv alone gives")
+        self.norm = batch_norm(embed_channels) if embed_norm else None
+        self.feature_dropout = nn.Dropout(dropout if task == "node" else 0.0)
+        self.head = make_head(embed_channels, hidden_channels, out_channels, head_layers, dropout)
+
+    def _make_update(self, name: UpdateName, channels: int, dropout: float) -> Update:
+        if name == "residual":
+            return ResidualUpdate(channels, dropout, self._root_in_update)
+        return UPDATES[name](channels, dropout)
+
+    def _embedding(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, graphs: Graphs | None) -> Tensor:
+        layers = self._run(x, edge_index, edge_attr)
+        if not self._root_in_update:
+            layers = iter(list(layers))
+        if self.readout is None or graphs is None:
+            *_, (embedding, _) = layers
+        elif self.readout.reads == "messages":
+            embedding = self.readout((gated for _, gated in layers if gated is not None), *graphs)
+        else:
+            embedding = self.readout((h for h, _ in layers), *graphs)
+        return embedding if self.norm is None else self.norm(embedding)
+
+    def _run(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Iterator[tuple[Tensor, Tensor | None]]:
+        """The node states ``[N, d]``, the encoder's first, each with the gated sums of its layer's messages."""
+        edges, edge_attr = self._edges(edge_index, edge_attr, x.size(0))
+        # A single graph is all that a node task learns from, and its features are often a bag of words.
+        h = self.feature_dropout(self.encoder(x))
+        yield h, None
+        if sum_neighbours(self.messages):
+            edges = receiver_rows(edges, h)
+        for number, layer in enumerate(self.layers):
+            gate = None if self.readout is None else self.readout.gate_weight(number)
+            h, gated = layer(h, edges, edge_attr, gate, "sigmoid" if self.readout is None else self.readout.gate)
+            yield h, gated
+
+    def _edges(self, edge_index: Tensor, edge_attr: Tensor | None, num_nodes: int) -> tuple[Tensor, Tensor | None]:
+        """The edges that the messages see: :class:`MSHConv` takes and checks any form, others a plain ``[2, M]``."""
+        if self._harmonic and not self.self_loops:
+            return edge_index, edge_attr
+        edge_index = as_edge_index(edge_index, num_nodes, num_nodes)
+        check_edge_features(edge_attr, self.edge_dim, edge_index.size(1), self.encoder.weight.dtype)
+        if not self.self_loops:
+            return edge_index, edge_attr
+        return add_remaining_self_loops(edge_index, edge_attr, fill_value=0.0, num_nodes=num_nodes)
+
+    @property
+    def messages(self) -> list[nn.Module]:
+        """The message of every layer."""
+        return [layer.get_submodule("message") for layer in self.layers]
+
+    @property
+    def _harmonic(self) -> bool:
+        return all(isinstance(message, MSHConv) for message in self.messages)
+
+
+class Layer(nn.Module):
+    """A message and its update; without an update the states stay as they are."""
+
+    def __init__(self, message: nn.Module, update: Update | None) -> None:
+        super().__init__()
+        self.message = message
+        self.update = update
+
+    def forward(
+        self,
+        h: Tensor,
+        edge_index: Tensor,
+        edge_attr: Tensor | None = None,
+        gate: Tensor | None = None,
+        gate_activation: Gate = "sigmoid",
+    ) -> tuple[Tensor, Tensor | None]:
+        """The next states ``[N, d]`` and, with a gate, ``sum_u alpha Psi [N, d]``."""
+        gated: Tensor | None = None
+        root = None if self.update is None else self.update.root
+        # First of all, for the order of calls is the order in which gradients are summed.
+        own = None if root is None else root(h)
+        if gate is not None:
+            assert isinstance(self.message, MSHConv)
+            m, gated = self.message.forward_gated(h, edge_index, edge_attr, gate, gate_activation)
+        elif edge_attr is not None:
+            m = self.message(h, edge_index, edge_attr)
+        else:
+            m = self.message(h, edge_index)
+        if self.update is None:
+            return h, gated
+        return self.update(h, m if own is None else own + m), gated

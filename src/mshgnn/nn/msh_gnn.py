@@ -1,0 +1,125 @@
+"""MSHGNN: the harmonic message in the model that every message has, and its presets."""
+
+from __future__ import annotations
+
+from inspect import Parameter, Signature
+from typing import Any, Self
+
+from torch import Tensor
+
+from mshgnn.errors import UserError
+from mshgnn.nn.checks import check_features
+from mshgnn.nn.edges import as_edge_index
+from mshgnn.nn.graph_model import GraphModel
+from mshgnn.nn.model import Task
+from mshgnn.nn.msh_conv import MSHConv
+from mshgnn.nn.options import Width, options_of, resolve_options
+from mshgnn.nn.readout import FrequencyAwarePooling
+
+PRESETS: dict[str, dict[str, object]] = {
+    # The equations as printed.
+    "paper": {
+        "hidden_channels": 64,
+        "num_layers": 3,
+        "num_projections": 16,
+        "phase": True,
+        "aggr": "sum",
+        "self_loops": False,
+        "normalize": False,
+        "phase_scale": None,
+        "update": "mlp",
+        "readout": "frequency",
+        "readout_channels": 16,
+        "readout_reduce": "mean",
+        "embed_norm": False,
+        "dropout": 0.1,
+    },
+    # What the authors' public code computes.
+    "released": {
+        "hidden_channels": 64,
+        "num_layers": 2,
+        "num_projections": 64,
+        "phase": False,
+        "aggr": "mean",
+        "self_loops": True,
+        "normalize": False,
+        "phase_scale": None,
+        "update": "concat",
+        "readout": "attention",
+        "embed_norm": False,
+        "dropout": 0.1,
+    },
+    # The defaults of MSHGNN.
+    "stable": {},
+}
+
+CONV_OPTIONS = {
+    name: option.replace(kind=Parameter.KEYWORD_ONLY)
+    for name, option in options_of(MSHConv).items()
+    if name not in ("edge_dim", "root_weight")  # the model has the first already, and its update the second
+}
+MSHGNN_OPTIONS = {**options_of(GraphModel), **CONV_OPTIONS}
+
+
+class MSHGNN(GraphModel):
+    """Multi-scale harmonic graph neural network for graph- and node-level tasks: :class:`GraphModel` of MSHConv.
+
+    The defaults are the preset ``stable``; ``MSHGNN.from_preset("paper", ...)`` and ``"released"`` set the same options
+    otherwise.
+
+    Args:
+        in_channels: width of the node features.
+        out_channels: number of classes, or of targets.
+        task: ``"graph"`` or ``"node"``.
+        **options: those of :class:`GraphModel` (``hidden_channels``, ``num_layers``, ``readout``, ``dropout``, ...) and
+            of :class:`MSHConv` (``num_projections``, ``frequencies``, ``aggr``, ...), with their defaults.
+    """
+
+    __signature__ = Signature(
+        [
+            Parameter("in_channels", Parameter.POSITIONAL_OR_KEYWORD, annotation=Width),
+            Parameter("out_channels", Parameter.POSITIONAL_OR_KEYWORD, annotation=Width),
+            Parameter("task", Parameter.KEYWORD_ONLY, default="graph", annotation=Task),
+            *MSHGNN_OPTIONS.values(),
+        ]
+    )
+
+    _root_in_update = False
+
+    def __init__(self, in_channels: int, out_channels: int, *, task: Task = "graph", **options: Any) -> None:
+        shell = resolve_options("MSHGNN", MSHGNN_OPTIONS, options)
+        conv = {name: shell.pop(name) for name in CONV_OPTIONS}
+        edge_dim, root_weight = shell["edge_dim"], shell["update"] == "residual"
+        super().__init__(
+            in_channels,
+            out_channels,
+            lambda channels: MSHConv(channels, channels, edge_dim=edge_dim, root_weight=root_weight, **conv),
+            task=task,
+            **shell,
+        )
+        self.options |= conv
+
+    @classmethod
+    def from_preset(cls, preset: str, in_channels: int, out_channels: int, **options: Any) -> Self:
+        """A model by preset: ``paper``, ``released`` or ``stable``; ``options`` override single options of it."""
+        if preset not in PRESETS:
+            raise UserError(f"preset must be one of {', '.join(PRESETS)}, got {preset!r}")
+        return cls(in_channels, out_channels, **{**PRESETS[preset], **options})
+
+    def edge_attention(self, x: Tensor, edge_index: Tensor, *, edge_attr: Tensor | None = None) -> list[Tensor]:
+        """``alpha_vu`` of every edge and layer, ``L x [M]``; the readout must be frequency-aware.
+
+        In the order of ``edge_index`` (row by row for a sparse one); with ``self_loops`` the loops, one per node, last.
+        """
+        if not isinstance(self.readout, FrequencyAwarePooling):
+            raise UserError("edge_attention needs readout='frequency'")
+        check_features("x", x, self.in_channels, self.encoder.weight.dtype)
+        states = [h for h, _ in self._run(x, edge_index, edge_attr)]
+        edge_index, edge_attr = self._edges(edge_index, edge_attr, x.size(0))
+        edge_index = as_edge_index(edge_index, x.size(0), x.size(0))
+        alphas = []
+        for layer, (message, h) in enumerate(zip(self.messages, states, strict=False)):
+            assert isinstance(message, MSHConv)
+            messages = message.edge_messages(h, edge_index, edge_attr)
+            alphas.append(self.readout.attention(layer, messages, edge_index, x.size(0)))
+        return alphas
