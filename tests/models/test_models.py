@@ -23,7 +23,7 @@ from mshgnn.training.loop import train_fold
 from mshgnn.training.settings import TrainingSettings
 
 FEATURES, CLASSES = 5, 3
-SHARED = ("gcn", "gat", "gatv2", "sage", "gin", "gine", "film", "transformer")
+SHARED = ("gcn", "gat", "gatv2", "sage", "gin", "gine", "film", "transformer", "msh-stable")
 
 every_model = pytest.mark.parametrize("name", sorted(MODELS))
 both_tasks = pytest.mark.parametrize("task", ["graph", "node"])

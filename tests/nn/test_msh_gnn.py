@@ -66,7 +66,7 @@ def transcribed_states(model: MSHGNN, preset: str, x: Tensor, edges: Tensor) -> 
         elif preset == "released":
             states.append(update.norm(second(first(torch.cat([h, m], dim=1)).relu())).relu())
         else:
-            states.append(h + second(first(update.norm(m).relu()).relu()))
+            states.append(h + second(first(update.norm(h @ update.root.weight.T + m).relu()).relu()))
     return states
 
 

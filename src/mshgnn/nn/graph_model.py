@@ -18,7 +18,7 @@ from mshgnn.nn.neighbour_sums import receiver_rows, sum_neighbours
 from mshgnn.nn.norm import batch_norm
 from mshgnn.nn.options import Depth, Share, Width, checked
 from mshgnn.nn.readout import READOUTS, FrequencyReduction, Fusion, Gate, ReadoutName, make_readout
-from mshgnn.nn.update import UPDATES, ResidualUpdate, Update, UpdateName
+from mshgnn.nn.update import UPDATES, Update, UpdateName
 
 
 class GraphModel(Model):
@@ -53,8 +53,6 @@ class GraphModel(Model):
         dropout: share dropped in the updates and before the head; on node tasks of the encoded features too.
     """
 
-    _root_in_update = True
-
     @checked
     def __init__(
         self,
@@ -85,7 +83,7 @@ class GraphModel(Model):
         self.layers = nn.ModuleList(
             Layer(
                 make_message(hidden_channels),
-                None if layer == idle else self._make_update(update, hidden_channels, dropout),
+                None if layer == idle else UPDATES[update](hidden_channels, dropout),
             )
             for layer in range(num_layers)
         )
@@ -108,15 +106,8 @@ class GraphModel(Model):
         self.feature_dropout = nn.Dropout(dropout if task == "node" else 0.0)
         self.head = make_head(embed_channels, hidden_channels, out_channels, head_layers, dropout)
 
-    def _make_update(self, name: UpdateName, channels: int, dropout: float) -> Update:
-        if name == "residual":
-            return ResidualUpdate(channels, dropout, self._root_in_update)
-        return UPDATES[name](channels, dropout)
-
     def _embedding(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, graphs: Graphs | None) -> Tensor:
         layers = self._run(x, edge_index, edge_attr)
-        if not self._root_in_update:
-            layers = iter(list(layers))
         if self.readout is None or graphs is None:
             *_, (embedding, _) = layers
         elif self.readout.reads == "messages":

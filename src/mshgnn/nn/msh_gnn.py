@@ -84,16 +84,14 @@ class MSHGNN(GraphModel):
         ]
     )
 
-    _root_in_update = False
-
     def __init__(self, in_channels: int, out_channels: int, *, task: Task = "graph", **options: Any) -> None:
         shell = resolve_options("MSHGNN", MSHGNN_OPTIONS, options)
         conv = {name: shell.pop(name) for name in CONV_OPTIONS}
-        edge_dim, root_weight = shell["edge_dim"], shell["update"] == "residual"
+        edge_dim = shell["edge_dim"]
         super().__init__(
             in_channels,
             out_channels,
-            lambda channels: MSHConv(channels, channels, edge_dim=edge_dim, root_weight=root_weight, **conv),
+            lambda channels: MSHConv(channels, channels, edge_dim=edge_dim, root_weight=False, **conv),
             task=task,
             **shell,
         )

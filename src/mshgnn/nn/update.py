@@ -33,9 +33,9 @@ class ResidualUpdate(Update):
     :math:`W_r` lets a node without senders keep its own state. It has no bias, which the batch norm would take away.
     """
 
-    def __init__(self, channels: int, dropout: float, root: bool = True) -> None:
+    def __init__(self, channels: int, dropout: float) -> None:
         super().__init__(channels, dropout)
-        self.root = nn.Linear(channels, channels, bias=False) if root else None
+        self.root = nn.Linear(channels, channels, bias=False)
         self.norm = batch_norm(channels)
         self.mlp = _perceptron(channels, channels, dropout)
 
