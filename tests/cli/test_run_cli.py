@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mshgnn.cli import main
-from mshgnn.lab.record import load_record
+from mshgnn.records.record import load_record
 
 Cli = Callable[..., tuple[int, str, str]]
 GOOD = "dataset: {name: MUTAG}\nmodel: {name: gcn, hidden_channels: 8}\ntraining: {epochs: 2}\nfolds: [0, 1]\n"
@@ -52,7 +52,7 @@ def test_run_show_and_record(cli: Cli, experiment: str) -> None:
         assert rule in out
     (folder,) = Path("runs").iterdir()
     assert folder.name.startswith("mutag-gcn-")
-    assert load_record(Path("mine.json.gz")).name == "mutag-gcn"
+    assert load_record(Path("mine.json.gz")).info.name == "mutag-gcn"
 
     code, out, _ = cli("run", experiment, "--jobs", "1")
     assert code == 0

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from mshgnn.lab.display import LiveDisplay, PlainDisplay, epoch_text, finished_text, make_display
 from mshgnn.lab.runner import describe
-from mshgnn.lab.store import FoldKey, FoldResult
+from mshgnn.records.run import FoldKey, FoldResult
 from mshgnn.training.curves import CURVE_NAMES, Curves
 from mshgnn.training.loop import EpochReport
 

@@ -15,7 +15,8 @@ from rich.console import Console
 
 from mshgnn.lab.display import PlainDisplay
 from mshgnn.lab.experiment import load_experiment
-from mshgnn.lab.runner import Run, load_run, run_experiment
+from mshgnn.lab.runner import load_run, run_experiment
+from mshgnn.records.run import Run
 
 YAML = """
 dataset: {name: MUTAG}

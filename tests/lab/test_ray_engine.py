@@ -16,9 +16,10 @@ from mshgnn.data.store import data_root
 from mshgnn.lab.engines.local import LocalEngine
 from mshgnn.lab.engines.ray import RayEngine, import_ray, use_passing_token
 from mshgnn.lab.errors import LabError
+from mshgnn.lab.experiment import check_experiment
 from mshgnn.lab.fold import FoldJob, load_data
 from mshgnn.lab.runner import load_run
-from mshgnn.lab.store import FoldKey, FoldResult
+from mshgnn.records.run import FoldKey, FoldResult
 from mshgnn.training.curves import Curves
 from mshgnn.training.loop import EpochReport
 
@@ -96,6 +97,7 @@ def test_a_ray_of_our_own_leaves_nothing_in_the_home_folder(tmp_path: Path) -> N
     subprocess.run([*program, *options], env=environment | {"HOME": str(home)}, check=True, stdout=subprocess.DEVNULL)
     assert not (home / ".ray").exists()
     run = load_run(tmp_path / "run")
-    jobs = [FoldJob(run.info.experiment, result.key, {}) for result in run.results]
-    local = list(LocalEngine(1).run(jobs, load_data(run.info.experiment), ignore))
+    described = check_experiment(run.info.experiment, "run")
+    jobs = [FoldJob(described, result.key, {}) for result in run.results]
+    local = list(LocalEngine(1).run(jobs, load_data(described), ignore))
     assert by_key(list(run.results)) == by_key(local)

@@ -7,12 +7,12 @@ from lab_helpers import make_experiment, use_tiny_data
 
 from mshgnn.baselines import MODELS
 from mshgnn.baselines.controls import CONTROLS
+from mshgnn.data import load_splits
 from mshgnn.lab.errors import ExperimentError, LabError
 from mshgnn.lab.fold import LoadedData
 from mshgnn.lab.jobs import decide_jobs
-from mshgnn.lab.runner import Run, default_folder, load_run, run_experiment
-from mshgnn.lab.store import FoldKey, FoldResult, RunInfo
-from mshgnn.lab.summary import summarise
+from mshgnn.lab.runner import default_folder, load_run, run_experiment
+from mshgnn.records.run import FoldKey, FoldResult, Run, RunInfo
 from mshgnn.training.loop import EpochReport
 
 
@@ -54,7 +54,7 @@ def test_a_run_trains_every_fold_of_every_seed(tmp_path: Path, tiny: LoadedData)
     assert [tuple(result.key) for result in run.results] == [(s, f) for s in (0, 5) for f in range(3)]
     assert watcher.epochs == 18
     assert watcher.ended
-    assert summarise(run)["best_validation"].spread == "over 2 seeds of fold means"
+    assert run.rules["best_validation"].spread == "over 2 seeds of fold means"
     assert all(result.seconds > 0 and result.peak_memory_mb > 1 for result in run.results)
     assert run.info.dataset_checksum == tiny.dataset.checksum
     environment = run.results[0].environment
@@ -95,11 +95,24 @@ def test_every_model_runs_two_epochs(tmp_path: Path, tiny: LoadedData, name: str
 @pytest.mark.parametrize("name", sorted(CONTROLS))
 def test_every_control_runs_under_every_rule(tmp_path: Path, tiny: LoadedData, name: str) -> None:
     run = run_experiment(make_experiment(model={"name": name}), tmp_path / "run", Watcher())
-    rules = summarise(run)
+    rules = run.rules
     assert all(0 <= result.mean <= 1 for result in rules.values())
     assert run.results[0].curves.epochs == 1
     if name == "majority":
         assert rules["whole_set_best"].mean == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("model", [{"name": "gcn", "hidden_channels": 8, "num_layers": 1}, {"name": "majority"}])
+def test_without_a_validation_part_the_whole_set_is_train_and_test(
+    tmp_path: Path, tiny: LoadedData, monkeypatch: pytest.MonkeyPatch, model: dict[str, object]
+) -> None:
+    halves = LoadedData(tiny.dataset, load_splits(tiny.dataset, "cross-validation"))
+    monkeypatch.setattr("mshgnn.lab.runner.load_data", lambda experiment: halves)
+    run = run_experiment(make_experiment(model=model), tmp_path / "run", Watcher())
+    curves = run.results[0].curves
+    counted = (curves.train_metric * curves.sizes[0] + curves.test_metric * curves.sizes[2]) / sum(curves.sizes)
+    assert "best_validation" not in run.rules
+    assert run.rules["whole_set_best"].per_fold[0] == pytest.approx(counted.max())
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from lab_helpers import make_data, make_experiment
 
 from mshgnn.lab.errors import StoreError
 from mshgnn.lab.runner import describe
-from mshgnn.lab.store import FoldKey, FoldResult, RunStore
+from mshgnn.lab.store import RunStore
+from mshgnn.records.run import FoldKey, FoldResult
 from mshgnn.training.curves import CURVE_NAMES, Curves
 
 KEY = FoldKey(0, 1)

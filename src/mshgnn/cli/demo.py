@@ -26,10 +26,10 @@ def demo(
     """
     from rich.console import Console
 
-    from mshgnn.lab.demo import demo_table, draw_demo, run_demo, save_costs
     from mshgnn.lab.display import make_display
     from mshgnn.lab.experiment import load_experiment
     from mshgnn.lab.fold import load_data
+    from mshgnn.reproduction.demo import demo_table, draw_demo, run_demo, save_costs
 
     changes = [f"training.epochs={EPOCHS}", *(set_ or ())]
     checked = [load_experiment(experiments / f"joint-fixed-{model}.yaml", changes) for model in MODELS]

@@ -53,9 +53,9 @@ def _run_one(
 
     from mshgnn.lab.display import make_display
     from mshgnn.lab.engines import FoldFailed
-    from mshgnn.lab.record import make_record, save_record
+    from mshgnn.lab.recording import record_run
     from mshgnn.lab.runner import default_folder, run_experiment
-    from mshgnn.lab.summary import rules_table, summarise
+    from mshgnn.report.terminal import rules_table
 
     console = Console()
     folder = out or default_folder(experiment)
@@ -69,10 +69,10 @@ def _run_one(
     except FoldFailed as error:
         typer.echo(f"mshgnn: {error}; finished folds are kept in {folder}", err=True)
         raise typer.Exit(1) from None
-    console.print(rules_table(finished, summarise(finished)))
+    console.print(rules_table(finished, finished.rules))
     console.print(f"stored in {folder}", highlight=False, soft_wrap=True)
     if record_to is not None:
-        console.print(f"record: {save_record(make_record(finished), record_to)}", highlight=False, soft_wrap=True)
+        console.print(f"record: {record_run(finished, record_to)}", highlight=False, soft_wrap=True)
 
 
 def show(runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders or record files.")]) -> None:
@@ -83,22 +83,22 @@ def show(runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run 
     from rich.console import Console
 
     from mshgnn.lab.errors import NothingFinished
-    from mshgnn.lab.record import load_record
     from mshgnn.lab.runner import load_run
-    from mshgnn.lab.summary import rules_table, side_by_side, summarise
+    from mshgnn.records.record import load_record
+    from mshgnn.report.terminal import rules_table, side_by_side
 
     rows = []
     for path in runs:
         if path.is_file():
             record = load_record(path)
-            rows.append((record.name, record.run, record.rules))
+            rows.append((record.info.name, record.run, record.rules))
             continue
         try:
             loaded = load_run(path)
         except NothingFinished as error:
             typer.echo(f"mshgnn: {error}", err=True)
             continue
-        rows.append((path.name, loaded, summarise(loaded)))
+        rows.append((path.name, loaded, loaded.rules))
     if not rows:
         raise typer.Exit(2)
     console = Console()
@@ -118,8 +118,8 @@ def record(
 
     Example: mshgnn record runs/mutag-gcn-1a2b3c4d --to results/runs
     """
-    from mshgnn.lab.record import make_record, save_record
+    from mshgnn.lab.recording import record_run
     from mshgnn.lab.runner import load_run
 
     for path in runs:
-        typer.echo(str(save_record(make_record(load_run(path)), target)))
+        typer.echo(str(record_run(load_run(path), target)))

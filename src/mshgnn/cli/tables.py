@@ -27,8 +27,8 @@ def tables(
 
     Example: mshgnn tables --check
     """
-    from mshgnn.report.results import load_results
-    from mshgnn.report.tables import filled, stale
+    from mshgnn.reproduction.results import load_results
+    from mshgnn.reproduction.tables import filled, stale
 
     chosen = pages or PAGES
     for page in chosen:

@@ -21,7 +21,7 @@ from mshgnn.errors import did_you_mean
 from mshgnn.lab.errors import ExperimentError
 from mshgnn.lab.experiment import Experiment
 from mshgnn.lab.provenance import peak_memory_mb, reset_peak_memory
-from mshgnn.lab.store import FoldKey, FoldResult
+from mshgnn.records.run import FoldKey, FoldResult
 from mshgnn.training.curves import CURVE_NAMES, Curves
 from mshgnn.training.loop import EpochReport, train_fold
 from mshgnn.training.seeding import fold_seed, one_thread

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -13,7 +12,8 @@ from mshgnn.lab.experiment import Experiment
 from mshgnn.lab.fold import FoldJob, LoadedData, check_model, load_data
 from mshgnn.lab.jobs import decide_jobs, parse_jobs
 from mshgnn.lab.provenance import environment
-from mshgnn.lab.store import FoldKey, FoldResult, RunInfo, RunStore
+from mshgnn.lab.store import RunStore
+from mshgnn.records.run import FoldKey, FoldResult, Run, RunInfo
 from mshgnn.training.loop import EpochReport
 
 EngineName = Literal["local", "ray"]
@@ -33,14 +33,6 @@ class Display(Protocol):
 
     def end(self) -> None:
         """The run is over, whole or not."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run: what it is of, and its finished folds in order."""
-
-    info: RunInfo
-    results: tuple[FoldResult, ...]
 
 
 def default_folder(experiment: Experiment) -> Path:
@@ -95,7 +87,7 @@ def describe(experiment: Experiment, data: LoadedData) -> RunInfo:
     if max(folds) >= available:
         raise ExperimentError(f"folds: {max(folds)} is too high, {data.dataset.name} has {available} folds from 0")
     return RunInfo(
-        experiment=experiment,
+        experiment=experiment.resolved(),
         keys=tuple(FoldKey(seed, fold) for seed in experiment.seeds for fold in folds),
         task=data.dataset.task,
         metric=data.dataset.metric,

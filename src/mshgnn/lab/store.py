@@ -10,86 +10,18 @@ carries the SHA-256 of its content. Plain JSON, no pickle.
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import json
-import os
 import sys
-import tempfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from filelock import FileLock, Timeout
 
 from mshgnn.lab.errors import StoreError
-from mshgnn.lab.experiment import Experiment, check_experiment
-from mshgnn.training.curves import Curves
-
-FORMAT = 1
-TEMPORARY = ".writing"
-
-
-class FoldKey(NamedTuple):
-    """Which fold of which seed."""
-
-    seed: int
-    fold: int
-
-    def __str__(self) -> str:
-        """The stem of the fold's file."""
-        return f"seed{self.seed}-fold{self.fold:02d}"
-
-
-@dataclass(frozen=True)
-class FoldResult:
-    """A finished fold: its curves and what it took."""
-
-    key: FoldKey
-    curves: Curves
-    seconds: float
-    peak_memory_mb: float
-    parameters: int
-    environment: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class RunInfo:
-    """What a run is of: fixed when its folder is made, checked whenever it is continued."""
-
-    experiment: Experiment
-    keys: tuple[FoldKey, ...]
-    task: str
-    metric: str
-    dataset_checksum: str
-    splits_name: str
-    splits_checksum: str
-    environment: Mapping[str, str]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values for ``run.json``."""
-        return {
-            "experiment": self.experiment.resolved(),
-            "keys": [list(key) for key in self.keys],
-            "task": self.task,
-            "metric": self.metric,
-            "dataset_checksum": self.dataset_checksum,
-            "splits_name": self.splits_name,
-            "splits_checksum": self.splits_checksum,
-            "environment": dict(self.environment),
-        }
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any], source: str) -> RunInfo:
-        """The inverse of :meth:`to_json`."""
-        return cls(
-            experiment=check_experiment(values["experiment"], source),
-            keys=tuple(FoldKey(*key) for key in values["keys"]),
-            **{name: values[name] for name in cls.__dataclass_fields__ if name not in ("experiment", "keys")},
-        )
+from mshgnn.lab.experiment import check_experiment
+from mshgnn.records.codec import TEMPORARY, decode, encode, first_difference, write_atomically
+from mshgnn.records.run import FoldKey, FoldResult, RunInfo
 
 
 class RunStore:
@@ -128,7 +60,7 @@ class RunStore:
             return
         old = self.info()
         for what, before, now in (
-            ("experiment", old.experiment.decisive(), info.experiment.decisive()),
+            ("experiment", _decisive(old), _decisive(info)),
             ("data set (checksum)", old.dataset_checksum, info.dataset_checksum),
             ("splits (checksum)", old.splits_checksum, info.splits_checksum),
         ):
@@ -140,7 +72,7 @@ class RunStore:
         """What the run is of."""
         path = self.folder / "run.json"
         try:
-            return RunInfo.from_json(decode(path.read_bytes()), str(path))
+            return RunInfo.from_json(decode(path.read_bytes()))
         except FileNotFoundError:
             raise StoreError(f"{self.folder}: not a run folder (no run.json)") from None
         except (KeyError, TypeError, ValueError) as error:
@@ -148,32 +80,16 @@ class RunStore:
 
     def save(self, result: FoldResult) -> None:
         """Write a finished fold, whole or not at all."""
-        payload = {
-            "seed": result.key.seed,
-            "fold": result.key.fold,
-            "curves": result.curves.to_dict(),
-            "seconds": result.seconds,
-            "peak_memory_mb": result.peak_memory_mb,
-            "parameters": result.parameters,
-            "environment": dict(result.environment),
-        }
-        self._write(self._path(result.key), payload, compress=True)
+        self._write(self._path(result.key), result.to_json(), compress=True)
 
     def load(self, key: FoldKey) -> FoldResult | None:
         """A finished fold, or ``None``; a damaged file is set aside as ``*.damaged``, says so and counts as missing."""
         path = self._path(key)
         try:
-            values = decode(path.read_bytes())
-            if FoldKey(values["seed"], values["fold"]) != key:
+            result = FoldResult.from_json(decode(path.read_bytes()))
+            if result.key != key:
                 raise ValueError(f"{path.name} holds another fold")
-            return FoldResult(
-                key=key,
-                curves=Curves.from_dict(values["curves"]),
-                seconds=float(values["seconds"]),
-                peak_memory_mb=float(values["peak_memory_mb"]),
-                parameters=int(values["parameters"]),
-                environment=values["environment"],
-            )
+            return result
         except FileNotFoundError:
             return None
         except (KeyError, TypeError, ValueError) as error:
@@ -199,62 +115,6 @@ class RunStore:
             raise StoreError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
-def encode(payload: Mapping[str, Any], *, compress: bool) -> bytes:
-    """A payload with its format number and checksum as JSON bytes; the same payload gives the same bytes."""
-    text = json.dumps(payload, allow_nan=False, sort_keys=True)
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    content = json.dumps({"format": FORMAT, "sha256": digest, "payload": payload}, allow_nan=False).encode()
-    return gzip.compress(content, mtime=0) if compress else content + b"\n"
-
-
-def decode(content: bytes) -> dict[str, Any]:
-    """The payload of :func:`encode`; ``ValueError`` when anything about it is not as written."""
-    try:
-        if content[:2] == b"\x1f\x8b":
-            content = gzip.decompress(content)
-        values = json.loads(content)
-        payload: dict[str, Any] = values["payload"]
-        digest = hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()
-        if values["format"] != FORMAT:
-            raise ValueError(f"format {values['format']} is not known")
-        if digest != values["sha256"]:
-            raise ValueError("checksum does not fit")
-    except (EOFError, OSError, zlib.error, UnicodeDecodeError, KeyError, TypeError) as error:
-        raise ValueError(f"not readable: {error}") from None
-    return payload
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write beside, sync, rename, sync the folder: after a power cut the file is whole or absent."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.", suffix=TEMPORARY)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())  # a temporary file is private; the finished one is like any other
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def first_difference(before: object, now: object, key: str = "") -> str:
-    """Where two nested values first differ, in words."""
-    if isinstance(before, dict) and isinstance(now, dict):
-        for name in sorted(before.keys() | now.keys()):
-            if before.get(name) != now.get(name):
-                return first_difference(before.get(name), now.get(name), f"{key}.{name}".lstrip("."))
-    return f"{key} was {before!r}, is now {now!r}".strip()
-
-
-def _umask() -> int:
-    """The process's file mode mask, which can only be read by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+def _decisive(info: RunInfo) -> dict[str, Any]:
+    """What decides the numbers of a run; experiments of older versions are filled up with today's defaults."""
+    return check_experiment(info.experiment, info.name).decisive()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from mshgnn.lab.fold import FoldJob, LoadedData
-from mshgnn.lab.store import FoldKey, FoldResult
+from mshgnn.records.run import FoldKey, FoldResult
 from mshgnn.training.loop import EpochReport
 
 OnProgress = Callable[[FoldKey, EpochReport], None]

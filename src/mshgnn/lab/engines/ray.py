@@ -10,7 +10,7 @@ from typing import Any
 from mshgnn.lab.engines import FoldFailed, OnProgress
 from mshgnn.lab.errors import LabError
 from mshgnn.lab.fold import FoldJob, LoadedData, run_fold
-from mshgnn.lab.store import FoldResult
+from mshgnn.records.run import FoldResult
 
 RETRIES = 5
 """How often Ray starts a task again after its worker or node died; an exception is not retried."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from records import make_record
 from scipy.stats import sem
 
-from mshgnn.lab.record import Record
-from mshgnn.lab.store import FoldKey
-from mshgnn.report.paired import graph_differences, graph_losses
-from mshgnn.report.results import Results
+from mshgnn.records.record import Record
+from mshgnn.records.run import FoldKey
+from mshgnn.reproduction.paired import graph_differences, graph_losses
+from mshgnn.reproduction.results import Results
+from support.runs import make_record
 
 
 def with_folds(record: Record, accuracies: list[float], splits: str = "same") -> Record:
-    object.__setattr__(record.run.info, "splits_checksum", splits)
     headline = replace(record.rules["best_validation"], per_fold=tuple(accuracies))
-    return replace(record, rules={**record.rules, "best_validation": headline})
+    run = replace(record.run, info=replace(record.info, splits_checksum=splits))
+    return replace(record, run=run, stored={**record.rules, "best_validation": headline})
 
 
 def test_differences_are_paired_by_fold_and_only_on_the_same_splits() -> None:
@@ -34,7 +34,6 @@ def test_differences_are_paired_by_fold_and_only_on_the_same_splits() -> None:
 
 
 def with_losses(record: Record, validation: list[list[float]], test: list[list[float]]) -> Record:
-    object.__setattr__(record.run.info, "splits_checksum", "same")
     (first,) = record.run.results
     curves = [
         replace(first.curves, validation_loss=np.array(chosen), test_loss=np.array(shown))

@@ -83,7 +83,7 @@ def _one_batch(packed: PackedGraphs) -> GraphBatch:
 
 def _in_fresh_process(measure: str, experiments: Sequence[Experiment]) -> list[float]:
     done = subprocess.run(
-        [sys.executable, "-m", "mshgnn.lab.footprint", measure],
+        [sys.executable, "-m", "mshgnn.reproduction.footprint", measure],
         input=json.dumps([experiment.resolved() for experiment in experiments]),
         stdout=subprocess.PIPE,
         text=True,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from records import make_record
-
-from mshgnn.lab.record import Record
-from mshgnn.lab.store import FoldKey
-from mshgnn.report.goals import GOALS, goals
-from mshgnn.report.results import Results
+from mshgnn.records.record import Record
+from mshgnn.records.run import FoldKey
+from mshgnn.reproduction.goals import GOALS, goals
+from mshgnn.reproduction.results import Results
+from support.runs import make_record
 
 
 def of_many(record: Record, keys: list[FoldKey], tested: int) -> Record:
@@ -20,8 +19,7 @@ def of_many(record: Record, keys: list[FoldKey], tested: int) -> Record:
 
 
 def with_metric(record: Record, metric: str) -> Record:
-    object.__setattr__(record.run.info, "metric", metric)
-    return record
+    return replace(record, run=replace(record.run, info=replace(record.info, metric=metric)))
 
 
 def rows(records: dict[tuple[str, str], Record]) -> dict[str, str]:
@@ -65,5 +63,5 @@ def test_the_last_column_lets_every_model_choose_on_test() -> None:
     records = {("MUTAG", "msh-stable"): with_metric(make_record("MUTAG", "msh-stable", 0.9), "accuracy")}
     gin = make_record("MUTAG", "gin", 0.8)
     chosen_on_test = replace(gin.rules["average_curve"], mean=0.95)
-    records["MUTAG", "gin"] = replace(gin, rules={**gin.rules, "average_curve": chosen_on_test})
+    records["MUTAG", "gin"] = replace(gin, stored={**gin.rules, "average_curve": chosen_on_test})
     assert rows(records)["MUTAG"].endswith("| 80.0 (GIN) | 95.0 (GIN) |")

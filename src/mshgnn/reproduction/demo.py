@@ -17,11 +17,11 @@ from mshgnn.data.structure_frequency import FAMILIES, NUM_MODES
 from mshgnn.evaluation.rules import HEADLINE, RULES
 from mshgnn.lab.experiment import Experiment
 from mshgnn.lab.fold import FoldJob, LoadedData, load_data, train_model
-from mshgnn.lab.footprint import Footprint, measure_footprints
 from mshgnn.lab.provenance import peak_memory_mb
 from mshgnn.lab.runner import Display, describe
-from mshgnn.lab.store import FoldResult
+from mshgnn.records.run import FoldResult
 from mshgnn.report.figures import learning_curves, tsne
+from mshgnn.reproduction.footprint import Footprint, measure_footprints
 from mshgnn.training.batches import PackedGraphs
 from mshgnn.training.curves import Curves
 
@@ -51,7 +51,7 @@ def run_demo(experiments: Sequence[Experiment], display: Display) -> list[DemoRo
     for experiment in experiments:
         data = load_data(experiment)
         info = describe(experiment, data)
-        job = FoldJob(info.experiment, info.keys[0], info.environment)
+        job = FoldJob(experiment, info.keys[0], info.environment)
         display.begin(info, 0)
         try:
             started = time.perf_counter()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from records import make_record
 
-from mshgnn.lab.record import Record
-from mshgnn.lab.runner import Run
-from mshgnn.lab.store import FoldKey, FoldResult
-from mshgnn.report.results import Results
-from mshgnn.report.trials import trials
+from mshgnn.records.record import Record
+from mshgnn.records.run import FoldKey, FoldResult, Run
+from mshgnn.reproduction.results import Results
+from mshgnn.reproduction.trials import trials
 from mshgnn.training.curves import CURVE_NAMES, Curves
+from support.runs import make_record
 
 
 def with_validation(record: Record, folds: list[tuple[list[float], list[float]]]) -> Record:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from records import make_record
 
+from mshgnn.baselines.controls import CONTROLS as REGISTERED
 from mshgnn.cli import tables as tables_command
-from mshgnn.lab.store import FoldKey
-from mshgnn.report.layout import GRAPH_SETS
-from mshgnn.report.published import paper_figures
-from mshgnn.report.results import Results, load_results, runs
-from mshgnn.report.tables import TABLES, filled, stale
+from mshgnn.data import StructureFrequencyDataset
+from mshgnn.records.run import FoldKey
+from mshgnn.reproduction.layout import CONTROLS, GRAPH_SETS, JOINT_SETS
+from mshgnn.reproduction.published import paper_figures
+from mshgnn.reproduction.results import Results, load_results, runs
+from mshgnn.reproduction.tables import TABLES, stale
+from support.runs import make_record
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / page for page in tables_command.PAGES]
@@ -60,7 +65,7 @@ def test_a_recipe_of_others_stands_beside_what_they_published_and_not_among_the_
     records = {("AmazonComputers", model): make_record("AmazonComputers", model, 0.875) for model in models}
     tuned = records["AmazonComputers", "gat-tuned"]
     on_test = replace(tuned.rules["best_test_per_fold"], mean=0.95)
-    records["AmazonComputers", "gat-tuned"] = replace(tuned, rules={**tuned.rules, "best_test_per_fold": on_test})
+    records["AmazonComputers", "gat-tuned"] = replace(tuned, stored={**tuned.rules, "best_test_per_fold": on_test})
     results = Results(records, {}, {}, {})
     row = "| Computers, GAT (1 fold) | 94.1 | 87.5 | 95.0 | 87.5 | 87.5 |"
     assert TABLES["node-tuned"](results).splitlines()[2:] == [row]
@@ -86,26 +91,6 @@ def test_what_was_run_in_words(folds: int, seeds: int, text: str) -> None:
     assert (
         runs(replace(record, run=replace(record.run, results=tuple(replace(result, key=key) for key in keys)))) == text
     )
-
-
-@pytest.mark.parametrize("old", ["old\n", ""])
-def test_only_marked_blocks_change(old: str) -> None:
-    text = f"before\n<!-- table: graph-models -->\n{old}<!-- end -->\nafter"
-    new = filled(text, Results({}, {}, {}, {}))
-    assert "old\n" not in new
-    assert new.startswith("before\n<!-- table: graph-models -->\n| test, %")
-    assert new.endswith("\n<!-- end -->\nafter")
-    assert filled(new, Results({}, {}, {}, {})) == new
-
-
-def test_a_block_without_end_is_refused() -> None:
-    with pytest.raises(ValueError, match="no <!-- end -->"):
-        filled("<!-- table: graph-models -->\n| old |\n", Results({}, {}, {}, {}))
-
-
-def test_an_unknown_table_is_named() -> None:
-    with pytest.raises(ValueError, match="no table 'grph'"):
-        filled("<!-- table: grph -->\n<!-- end -->", Results({}, {}, {}, {}))
 
 
 def test_paper_figures_are_those_of_its_tables() -> None:
@@ -156,3 +141,21 @@ def test_a_wrong_folder_of_records_erases_nothing(tmp_path: Path) -> None:
     assert "measured" in page.read_text()
     with pytest.raises(ValueError, match="no such page"):
         tables_command.tables([tmp_path / "nothing.md"], tmp_path)
+
+
+def test_the_limits_of_the_joint_task_are_those_of_its_generator() -> None:
+    limits = json.loads((ROOT / "results" / "joint-limits.json").read_text())
+    for dataset, title in JOINT_SETS.items():
+        variant = StructureFrequencyDataset.variant(title)
+        assert limits[dataset]["ceiling"] == round(100 * variant.ceiling(), 2)
+        assert limits[dataset]["eigenvalue"] == round(100 * variant.eigenvalue_ceiling(), 2)
+
+
+def test_the_controls_of_the_pages_are_those_of_the_registry() -> None:
+    assert set(REGISTERED) == CONTROLS
+
+
+def test_tables_need_neither_torch_nor_numba() -> None:
+    heavy = "('torch', 'numba', 'sklearn', 'pydantic')"
+    check = f"import sys, mshgnn.reproduction.tables; sys.exit(any(name in sys.modules for name in {heavy}))"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

@@ -1,8 +1,6 @@
-"""How pages show things: the titles of data sets and models, and a Markdown table."""
+"""How pages show things: the titles of data sets and models."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 GRAPH_SETS = {
     "MUTAG": "MUTAG",
@@ -46,10 +44,6 @@ MODELS = {
     "majority": "majority class",
 }
 TUNED = {"gcn-tuned": "GCN", "gat-tuned": "GAT", "sage-tuned": "GraphSAGE", "msh-tuned": "MSHConv"}
-"""Models in the recipes of others, one a set: shown beside what was published for them, not among ``MODELS``."""
-
-
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+"""Models in the recipes of others, one per set: shown beside what was published for them, not among ``MODELS``."""
+CONTROLS = frozenset({"majority", "wl-lookup", "wl-kernel", "knn"})
+"""Models that learn nothing of what a graph network learns: every result is to be read beside them."""

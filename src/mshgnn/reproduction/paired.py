@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mshgnn.evaluation.rules import HEADLINE
-from mshgnn.lab.record import Record
-from mshgnn.lab.store import FoldKey
-from mshgnn.report.layout import GRAPH_SETS, MODELS, markdown
-from mshgnn.report.results import Results
+from mshgnn.records.record import Record
+from mshgnn.records.run import FoldKey
+from mshgnn.report.markdown import markdown
+from mshgnn.reproduction.layout import GRAPH_SETS, MODELS
+from mshgnn.reproduction.results import Results
 
 
 def graph_differences(results: Results) -> str:
@@ -67,4 +68,4 @@ def _losses_by_fold(record: Record) -> NDArray[np.float64]:
 
 def _folds_given(record: Record) -> tuple[str, list[FoldKey]]:
     """Which splits a run had, and which seeds and folds of them."""
-    return record.run.info.splits_checksum, [result.key for result in record.run.results]
+    return record.info.splits_checksum, [result.key for result in record.run.results]

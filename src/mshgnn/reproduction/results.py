@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mshgnn.evaluation.rules import HEADLINE
-from mshgnn.lab.record import Record, load_records
+from mshgnn.records.record import Record, load_records
 
 
 @dataclass(frozen=True)
@@ -61,5 +61,4 @@ def load_results(folder: Path) -> Results:
 
 def _by_name(folder: Path) -> dict[tuple[str, str], Record]:
     """The records of a folder by data set and model."""
-    experiments = ((record.run.info.experiment, record) for record in load_records(folder))
-    return {(experiment.dataset.name, experiment.model.name): record for experiment, record in experiments}
+    return {(record.info.dataset, record.info.model): record for record in load_records(folder)}

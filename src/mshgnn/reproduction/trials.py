@@ -7,8 +7,9 @@ from statistics import mean
 import numpy as np
 
 from mshgnn.evaluation.rules import extended
-from mshgnn.report.layout import SETS, markdown
-from mshgnn.report.results import Results, runs
+from mshgnn.report.markdown import markdown
+from mshgnn.reproduction.layout import SETS
+from mshgnn.reproduction.results import Results, runs
 
 TRIAL_QUESTIONS = (
     "options",
@@ -36,13 +37,12 @@ def trials(results: Results, question: str) -> str:
     """
     found: dict[str, dict[str, str]] = {}
     for record in results.trials.get(question, []):
-        experiment = record.run.info.experiment
         folds = [fold.curves for fold in record.run.results]
         best = mean(float(fold.validation_metric.max()) for fold in folds)
         longest = max(fold.epochs for fold in folds)
         losses = sum(extended(fold.validation_loss, longest) for fold in folds) / len(folds)
-        column = f"{SETS[experiment.dataset.name]} ({runs(record)})"
-        found.setdefault(experiment.about, {})[column] = f"{100 * best:.1f} ({np.min(losses):.3f})"
+        column = f"{SETS[record.info.dataset]} ({runs(record)})"
+        found.setdefault(record.info.about, {})[column] = f"{100 * best:.1f} ({np.min(losses):.3f})"
     columns = list(dict.fromkeys(column for row in found.values() for column in row))
     rows = [[change, *(values.get(column, "–") for column in columns)] for change, values in found.items()]
     return markdown(["best validation, % (lowest loss)", *columns], rows)

@@ -31,7 +31,7 @@ def held_out_figures(method: str) -> dict[str, PublishedFigure]:
 
 def _read(table: str, method: str) -> dict[str, PublishedFigure]:
     """The figures of one method in one table, by data set."""
-    with (files("mshgnn.report") / "published" / table).open(encoding="utf-8") as lines:
+    with (files("mshgnn.reproduction") / "published" / table).open(encoding="utf-8") as lines:
         return {
             row["dataset"]: PublishedFigure(float(row["mean"]), float(row["std"]) if row["std"] else None)
             for row in csv.DictReader(lines)

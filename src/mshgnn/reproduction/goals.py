@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterable
 
 from mshgnn.evaluation.rules import HEADLINE
-from mshgnn.lab.record import Record
-from mshgnn.report.layout import MODELS, SETS, markdown
-from mshgnn.report.results import Results
+from mshgnn.records.record import Record
+from mshgnn.report.markdown import markdown
+from mshgnn.reproduction.layout import MODELS, SETS
+from mshgnn.reproduction.results import Results
 
 OURS = "msh-stable"
 
@@ -68,7 +69,7 @@ def _test_error(record: Record) -> str:
 
     Seeds share their test part, which counts once.
     """
-    if record.run.info.metric != "accuracy":
+    if record.info.metric != "accuracy":
         return "–"
     tested = sum({result.key.fold: result.curves.sizes[2] for result in record.run.results}.values())
     p = record.rules[HEADLINE].mean

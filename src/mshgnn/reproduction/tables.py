@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mshgnn.baselines.controls import CONTROLS
-from mshgnn.data import StructureFrequencyDataset
-from mshgnn.errors import UserError
 from mshgnn.evaluation.rules import HEADLINE, RULES
-from mshgnn.report.goals import goals
-from mshgnn.report.layout import GRAPH_SETS, JOINT_SETS, MODELS, NODE_SETS, TUNED, markdown
-from mshgnn.report.paired import graph_differences, graph_losses
-from mshgnn.report.published import held_out_figures, paper_figures
-from mshgnn.report.results import Results, cell, runs
-from mshgnn.report.trials import TRIAL_QUESTIONS, trials
+from mshgnn.report.markdown import fill_tables, markdown
+from mshgnn.reproduction.goals import goals
+from mshgnn.reproduction.layout import CONTROLS, GRAPH_SETS, JOINT_SETS, MODELS, NODE_SETS, TUNED
+from mshgnn.reproduction.paired import graph_differences, graph_losses
+from mshgnn.reproduction.published import held_out_figures, paper_figures
+from mshgnn.reproduction.results import Results, cell, runs
+from mshgnn.reproduction.trials import TRIAL_QUESTIONS, trials
 
 
 def models_by_set(results: Results, sets: dict[str, str]) -> str:
@@ -101,10 +98,10 @@ def joint(results: Results) -> str:
                 f"{cost['peak_mb']:.1f}" if cost else "–",
             ]
         )
-    variants = [StructureFrequencyDataset.variant(title) for title in JOINT_SETS.values()]
-    known = [f"{100 * variant.eigenvalue_ceiling():.1f}" for variant in variants]
-    rows.append(["*what family, size and eigenvalue tell*", "", *known, "", ""])
-    rows.append(["*ceiling of the task*", "", *(f"{100 * variant.ceiling():.1f}" for variant in variants), "", ""])
+    limits = results.measurements.get("joint-limits", {})
+    for title, limit in (("what family, size and eigenvalue tell", "eigenvalue"), ("ceiling of the task", "ceiling")):
+        cells = [f"{limits[dataset][limit]:.1f}" if dataset in limits else "–" for dataset in JOINT_SETS]
+        rows.append([f"*{title}*", "", *cells, "", ""])
     return markdown(["test accuracy, %", "parameters", *JOINT_SETS.values(), "inference, ms", "peak memory, MB"], rows)
 
 
@@ -187,21 +184,10 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "bench": bench,
 }
 
-_BLOCK = re.compile(r"(<!-- table: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-
 
 def filled(text: str, results: Results) -> str:
-    """``text`` with every ``<!-- table: NAME -->`` block made anew."""
-
-    def fill(block: re.Match[str]) -> str:
-        name = block["name"]
-        if name not in TABLES:
-            raise UserError(f"there is no table {name!r}; known: {', '.join(TABLES)}")
-        return f"{block[1]}{TABLES[name](results)}\n{block[3]}"
-
-    if len(_BLOCK.findall(text)) != text.count("<!-- table:"):
-        raise UserError("a table block has no <!-- end -->, or its name holds more than a-z and -")
-    return _BLOCK.sub(fill, text)
+    """``text`` with every table that it names made from the records."""
+    return fill_tables(text, {name: partial(table, results) for name, table in TABLES.items()})
 
 
 def stale(pages: Sequence[Path], results: Results) -> list[Path]:
