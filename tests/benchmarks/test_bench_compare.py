@@ -108,7 +108,7 @@ def test_command(
 
 def test_command_keeps_freed_memory_when_told(small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[bool] = []
-    monkeypatch.setattr("mshgnn.lab.malloc.keep_freed_blocks", lambda: kept.append(True))
+    monkeypatch.setattr("mshgnn.machine.keep_freed_blocks", lambda: kept.append(True))
     out = tmp_path / "bench.json"
     options = ["--shape", "molecules", "--rounds", "1", "--no-memory", "--keep-freed", "--out", str(out)]
     monkeypatch.setattr(sys, "argv", ["mshgnn", "bench", *options])

@@ -20,6 +20,7 @@ from mshgnn.benchmarks.measure import (
     training_step,
 )
 from mshgnn.benchmarks.shapes import Shape, load_shape
+from mshgnn.machine import processor
 
 
 class Goal(NamedTuple):
@@ -105,7 +106,7 @@ def environment() -> dict[str, Any]:
     import torch_geometric
 
     return {
-        "processor": _processor(),
+        "processor": processor(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "load": os.getloadavg()[0],
@@ -114,15 +115,6 @@ def environment() -> dict[str, Any]:
         "numba": numba.__version__,
         "python": platform.python_version(),
     }
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo") as file:
-            names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-    except OSError:
-        names = []
-    return names[0] if names else platform.processor()
 
 
 def goals(results: dict[str, Any]) -> list[Goal]:

@@ -4,35 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 
 import torch
 
-from mshgnn.errors import UserError
-
-_STATUS = Path("/proc/self/status")
-
-
-def _status_bytes(field: str) -> int:
-    for line in _STATUS.read_text().splitlines():
-        if line.startswith(field + ":"):
-            return int(line.split()[1]) * 1024
-    raise UserError(f"{_STATUS} has no field {field}")
-
-
-def resident_bytes() -> int:
-    """Memory of this process now."""
-    return _status_bytes("VmRSS")
-
-
-def peak_bytes() -> int:
-    """The most memory this process had since the last reset."""
-    return _status_bytes("VmHWM")
-
-
-def reset_peak() -> None:
-    """Begin to look for the peak anew."""
-    Path("/proc/self/clear_refs").write_text("5")
+from mshgnn.machine import peak_memory_bytes, reset_peak_memory, resident_memory_bytes
 
 
 def main(arguments: list[str]) -> None:
@@ -50,10 +25,10 @@ def main(arguments: list[str]) -> None:
     training_step(layer, torch.randn(10, CHANNELS), torch.randint(10, (2, 30)))()
     small = x.detach().requires_grad_()
     gradient = torch.randn(int(num_nodes), CHANNELS)
-    before = resident_bytes()
-    reset_peak()
+    before = resident_memory_bytes()
+    reset_peak_memory()
     layer(small, edge_index).backward(gradient)
-    print(json.dumps({"bytes": peak_bytes() - before}))
+    print(json.dumps({"bytes": peak_memory_bytes() - before}))
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ def run_one(num_edges: int, steps: int, threads: int, local: bool) -> dict[str, 
     ``local`` replaces every sender by a node near the receiver: the same arithmetic with its data in the cache, so that
     the difference is what the memory costs.
     """
-    from mshgnn.benchmarks.memory import peak_bytes
+    from mshgnn.machine import peak_memory_bytes
     from mshgnn.nn import MSHGNN
     from mshgnn.ops import receiver_csr
 
@@ -85,7 +85,7 @@ def run_one(num_edges: int, steps: int, threads: int, local: bool) -> dict[str, 
         "sort_seconds": sorting,
         "step_seconds": min(times),
         "all_step_seconds": times,
-        "peak_bytes": peak_bytes(),
+        "peak_bytes": peak_memory_bytes(),
         "loss": float(loss.detach()),
     }
 

@@ -34,7 +34,7 @@ def compare(
 
     from mshgnn.benchmarks.compare import compare as measure
     from mshgnn.benchmarks.shapes import SIZES
-    from mshgnn.lab.malloc import keep_freed_blocks
+    from mshgnn.machine import keep_freed_blocks
 
     if threads:
         torch.set_num_threads(threads)
@@ -89,9 +89,9 @@ def harness(
 
     Example: mshgnn bench harness --dataset PROTEINS --model gin
     """
+    from mshgnn.benchmarks.overhead import harness_overhead
     from mshgnn.lab.experiment import check_experiment
     from mshgnn.lab.fold import build_model, load_data
-    from mshgnn.training.overhead import harness_overhead
 
     found: dict[str, Any] = {}
     for model in models or ("gcn", "gin", "msh-stable"):

@@ -35,7 +35,7 @@ def run(
     """
     from mshgnn.lab.errors import LabError
     from mshgnn.lab.experiment import load_experiment
-    from mshgnn.lab.malloc import keep_freed_blocks
+    from mshgnn.machine import keep_freed_blocks
 
     if out is not None and len(experiments) > 1:
         raise LabError("--out: is the folder of one run, but several experiments are given")

@@ -20,7 +20,7 @@ from mshgnn.data.splits import Splits, load_splits
 from mshgnn.errors import did_you_mean
 from mshgnn.lab.errors import ExperimentError
 from mshgnn.lab.experiment import Experiment
-from mshgnn.lab.provenance import peak_memory_mb, reset_peak_memory
+from mshgnn.machine import peak_memory_mb, reset_peak_memory
 from mshgnn.records.run import FoldKey, FoldResult
 from mshgnn.training.curves import CURVE_NAMES, Curves
 from mshgnn.training.loop import EpochReport, train_fold

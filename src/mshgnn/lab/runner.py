@@ -11,8 +11,8 @@ from mshgnn.lab.errors import ExperimentError, NothingFinished
 from mshgnn.lab.experiment import Experiment
 from mshgnn.lab.fold import FoldJob, LoadedData, check_model, load_data
 from mshgnn.lab.jobs import decide_jobs, parse_jobs
-from mshgnn.lab.provenance import environment
 from mshgnn.lab.store import RunStore
+from mshgnn.machine import environment
 from mshgnn.records.run import FoldKey, FoldResult, Run, RunInfo
 from mshgnn.training.loop import EpochReport
 

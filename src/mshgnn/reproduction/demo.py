@@ -13,15 +13,15 @@ import torch
 from rich.table import Table
 from torch import Tensor, nn
 
+from mshgnn.benchmarks.footprint import Footprint, measure_footprints
 from mshgnn.data.structure_frequency import FAMILIES, NUM_MODES
 from mshgnn.evaluation.rules import HEADLINE, RULES
 from mshgnn.lab.experiment import Experiment
 from mshgnn.lab.fold import FoldJob, LoadedData, load_data, train_model
-from mshgnn.lab.provenance import peak_memory_mb
 from mshgnn.lab.runner import Display, describe
+from mshgnn.machine import peak_memory_mb
 from mshgnn.records.run import FoldResult
 from mshgnn.report.figures import learning_curves, tsne
-from mshgnn.reproduction.footprint import Footprint, measure_footprints
 from mshgnn.training.batches import PackedGraphs
 from mshgnn.training.curves import Curves
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
-import torch
 from torch_geometric import seed_everything
+
+from mshgnn.machine import threads
 
 
 def fold_seed(seed: int, fold: int) -> int:
@@ -21,10 +22,6 @@ def one_thread(seed: int) -> Iterator[None]:
 
     Sums depend on how many threads share them, so a fold always gets exactly one, alone or side by side.
     """
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with threads(1):
         seed_everything(seed)
         yield
-    finally:
-        torch.set_num_threads(threads)

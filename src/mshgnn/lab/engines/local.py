@@ -15,7 +15,7 @@ from multiprocessing.process import BaseProcess
 
 from mshgnn.lab.engines import FoldFailed, OnProgress
 from mshgnn.lab.fold import FoldJob, LoadedData, load_data, run_fold
-from mshgnn.lab.malloc import keep_freed_blocks
+from mshgnn.machine import keep_freed_blocks
 from mshgnn.records.run import FoldResult
 from mshgnn.training.loop import EpochReport
 

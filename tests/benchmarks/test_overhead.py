@@ -4,8 +4,8 @@ import torch
 from torch_geometric.data import Data
 
 from mshgnn.baselines import build
+from mshgnn.benchmarks.overhead import harness_overhead
 from mshgnn.data import Split, from_graphs
-from mshgnn.training.overhead import harness_overhead
 
 
 def test_the_three_kinds_of_epoch_are_measured() -> None:

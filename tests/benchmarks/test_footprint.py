@@ -1,7 +1,7 @@
 """Costs of models that differ in width alone, on the generated task: no files are needed."""
 
+from mshgnn.benchmarks.footprint import measure_footprints
 from mshgnn.lab.experiment import Experiment, check_experiment
-from mshgnn.reproduction.footprint import measure_footprints
 
 
 def of_width(width: int) -> Experiment:

@@ -16,8 +16,7 @@ import torch
 from mshgnn.benchmarks.measure import alternate
 from mshgnn.lab.experiment import Experiment, check_experiment
 from mshgnn.lab.fold import build_model, load_data
-from mshgnn.lab.malloc import return_freed_blocks
-from mshgnn.lab.provenance import peak_memory_mb, reset_peak_memory
+from mshgnn.machine import peak_memory_mb, reset_peak_memory, return_freed_blocks
 from mshgnn.training.batches import GraphBatch, PackedGraphs, whole_graph
 from mshgnn.training.loop import predict
 from mshgnn.training.seeding import one_thread
@@ -83,7 +82,7 @@ def _one_batch(packed: PackedGraphs) -> GraphBatch:
 
 def _in_fresh_process(measure: str, experiments: Sequence[Experiment]) -> list[float]:
     done = subprocess.run(
-        [sys.executable, "-m", "mshgnn.reproduction.footprint", measure],
+        [sys.executable, "-m", "mshgnn.benchmarks.footprint", measure],
         input=json.dumps([experiment.resolved() for experiment in experiments]),
         stdout=subprocess.PIPE,
         text=True,
