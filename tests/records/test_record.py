@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mshgnn.records.record import RecordError, load_record, load_records, make_record, save_record
+from mshgnn.records.record import RecordError, load_record, load_suite, make_record, save_record
 from mshgnn.records.run import Run
 from support.runs import make_run
 
@@ -28,7 +28,13 @@ def test_rules_are_those_of_the_full_curves_and_curves_are_rounded(tmp_path: Pat
     assert record.parameters == 42
     assert record.seconds == pytest.approx(3.69)
     assert record.peak_memory_mb == 321.1
-    assert [loaded.info.name for loaded in load_records(tmp_path)] == ["tiny-gcn"]
+
+
+def test_a_suites_records_are_found_by_data_set_and_model(tmp_path: Path) -> None:
+    record = make_record(make_run())
+    save_record(record, tmp_path / "MUTAG" / "gcn.json.gz")
+    save_record(record, tmp_path / "MUTAG" / "gat-1.5.json.gz")
+    assert load_suite(tmp_path) == {("MUTAG", "gat-1.5"): record, ("MUTAG", "gcn"): record}
 
 
 def test_ten_folds_of_two_hundred_epochs_stay_small(tmp_path: Path) -> None:

@@ -8,14 +8,13 @@ import pytest
 
 from mshgnn.cli import main
 
-EXPERIMENTS = Path(__file__).parents[2] / "experiments" / "joint"
-
 
 def test_the_demo_prints_the_table_and_draws_both_pictures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    options = ["--out", str(tmp_path), "--experiments", str(EXPERIMENTS)]
+    monkeypatch.chdir(tmp_path)  # outside the repository
+    options = ["--out", str(tmp_path)]
     options += ["--set", "training.epochs=1", "--set", "training.warmup_epochs=0"]
     monkeypatch.setattr(sys, "argv", ["mshgnn", "demo", *options])
     with pytest.raises(SystemExit) as caught:

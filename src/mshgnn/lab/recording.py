@@ -8,7 +8,7 @@ from mshgnn.lab.errors import ExperimentError, StoreError
 from mshgnn.lab.experiment import check_experiment
 from mshgnn.records.codec import first_difference
 from mshgnn.records.record import load_record, make_record, save_record
-from mshgnn.records.run import Run, RunInfo
+from mshgnn.records.run import Run, RunInfo, decisive
 
 ENDINGS = (".json", ".json.gz")
 
@@ -31,5 +31,5 @@ def _difference(old: RunInfo, new: RunInfo) -> str:
         before = check_experiment(old.experiment, "the record").decisive()
     except ExperimentError as error:
         return str(error)
-    now = check_experiment(new.experiment, "the run").decisive()
+    now = decisive(new.experiment)
     return "" if before == now else first_difference(before, now)

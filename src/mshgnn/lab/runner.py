@@ -9,11 +9,12 @@ from mshgnn.lab.engines import Engine
 from mshgnn.lab.engines.local import LocalEngine
 from mshgnn.lab.errors import ExperimentError, NothingFinished
 from mshgnn.lab.experiment import Experiment
-from mshgnn.lab.fold import FoldJob, LoadedData, check_model, load_data
-from mshgnn.lab.jobs import decide_jobs, parse_jobs
+from mshgnn.lab.fold import FoldJob
+from mshgnn.lab.setup import LoadedData, check_model, load_data
 from mshgnn.lab.store import RunStore
+from mshgnn.lab.workers import decide_workers, parse_workers
 from mshgnn.machine import environment
-from mshgnn.records.run import FoldKey, FoldResult, Run, RunInfo
+from mshgnn.records.run import NUMBERS_VERSION, FoldKey, FoldResult, Run, RunInfo
 from mshgnn.training.loop import EpochReport
 
 EngineName = Literal["local", "ray"]
@@ -51,23 +52,24 @@ def run_experiment(
 ) -> Run:
     """Run every fold that ``folder`` does not hold yet, storing each as soon as it is finished."""
     data = load_data(experiment)
-    info = describe(experiment, data)
     check_model(experiment, data.dataset)
+    info = run_info(experiment, data)
     store = RunStore(folder)
     with store.lock():
         store.begin(info)
         finished = {result.key: result for result in store.results()}
-        todo = [FoldJob(experiment, key, info.environment) for key in info.keys if key not in finished]
+        todo = [FoldJob(experiment, key) for key in info.keys if key not in finished]
         chosen = make_engine(engine, jobs, len(todo), experiment, data, ray_address)
         display.begin(info, len(finished))
         try:
             if todo:
                 for result in chosen.run(todo, data, display.epoch):
-                    store.save(result)
+                    store.save(result, info)
                     finished[result.key] = result
                     display.fold(result)
         finally:
             display.end()
+        store.check_complete(info)
     return Run(info, tuple(finished[key] for key in info.keys))
 
 
@@ -80,7 +82,7 @@ def load_run(folder: Path) -> Run:
     return run
 
 
-def describe(experiment: Experiment, data: LoadedData) -> RunInfo:
+def run_info(experiment: Experiment, data: LoadedData) -> RunInfo:
     """What a run of the experiment on this data is of."""
     available = len(data.splits.folds)
     folds = range(available) if experiment.folds is None else experiment.folds
@@ -95,6 +97,7 @@ def describe(experiment: Experiment, data: LoadedData) -> RunInfo:
         splits_name=data.splits.source,
         splits_checksum=data.splits.checksum,
         environment=environment(),
+        numbers=NUMBERS_VERSION,
     )
 
 
@@ -103,7 +106,7 @@ def make_engine(
 ) -> Engine:
     """The engine, with as many folds side by side as ``jobs`` says."""
     if name == "local":
-        return LocalEngine(decide_jobs(jobs, pending, experiment, data.dataset))
+        return LocalEngine(decide_workers(jobs, pending, experiment, data.dataset))
     from mshgnn.lab.engines.ray import RayEngine  # an optional extra
 
-    return RayEngine(None if jobs == "auto" else parse_jobs(jobs), ray_address)
+    return RayEngine(None if jobs == "auto" else parse_workers(jobs), ray_address)

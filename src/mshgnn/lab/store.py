@@ -1,11 +1,11 @@
-"""The run store: one folder a run, one file a finished fold, nothing lost.
+"""The run store: one folder per run, one file per finished fold, nothing lost, nothing mixed.
 
-    RUN/run.json                       what is run: experiment, data checksums, first environment
-    RUN/folds/seed0-fold03.json.gz     one finished fold: curves, environment, wall time, memory
-    RUN/folds/*.damaged                a file that failed its checksum, set aside
+    RUN/run.json                       what is run: experiment, checksums, version of the numbers, environment
+    RUN/folds/seed0-fold03.json.gz     one finished fold: curves, environment, wall time, memory, digest of the run
+    RUN/folds/*.damaged, *.other       files that failed their checksum or belong to another run, set aside
 
 Every file is written beside its place, synced and renamed, so it is there as a whole or not at all. Each
-carries the SHA-256 of its content. Plain JSON, no pickle.
+carries the SHA-256 of its content. Plain JSON, no pickle. Files that are not of these names are never touched.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from mshgnn.lab.errors import StoreError
+from mshgnn.lab.errors import ExperimentError, RunFolderLost, StoreError
 from mshgnn.lab.experiment import check_experiment
 from mshgnn.records.codec import TEMPORARY, decode, encode, first_difference, write_atomically
-from mshgnn.records.run import FoldKey, FoldResult, RunInfo
+from mshgnn.records.run import FoldKey, FoldResult, RunInfo, decisive
 
 
 class RunStore:
@@ -52,69 +52,109 @@ class RunStore:
             lock.release()
 
     def begin(self, info: RunInfo) -> None:
-        """Make the folder a run of ``info``, or check that it is one; half-written files of a kill go."""
-        for leftover in self.folder.rglob(f"*{TEMPORARY}"):
-            leftover.unlink()
+        """Make the folder a run of ``info``, or check that it is one; then half-written files of a kill go."""
+        if self.exists and (difference := _difference(self.info(), info)):
+            raise StoreError(f"{self.folder}: holds a run of another {difference}; choose another --out")
+        try:
+            (self.folder / "folds").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{self.folder}: cannot be written ({error.strerror or error})") from None
         if not self.exists:
             self._write(self.folder / "run.json", info.to_json(), compress=False)
-            return
-        old = self.info()
-        for what, before, now in (
-            ("experiment", _decisive(old), _decisive(info)),
-            ("data set (checksum)", old.dataset_checksum, info.dataset_checksum),
-            ("splits (checksum)", old.splits_checksum, info.splits_checksum),
-        ):
-            if before != now:
-                difference = first_difference(before, now)
-                raise StoreError(f"{self.folder}: holds a run of another {what}: {difference}; choose another --out")
+        for pattern in (f"run.json.*{TEMPORARY}", f"folds/seed*-fold*.json.gz.*{TEMPORARY}"):
+            for leftover in self.folder.glob(pattern):
+                leftover.unlink(missing_ok=True)
 
     def info(self) -> RunInfo:
         """What the run is of."""
         path = self.folder / "run.json"
         try:
             return RunInfo.from_json(decode(path.read_bytes()))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise StoreError(f"{self.folder}: not a run folder (no run.json)") from None
-        except (KeyError, TypeError, ValueError) as error:
-            raise StoreError(f"{path}: damaged ({error}); delete the folder and run again") from None
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be read ({error.strerror or error})") from None
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise StoreError(f"{path}: damaged, or not the file of a run ({error}); choose another --out") from None
 
-    def save(self, result: FoldResult) -> None:
-        """Write a finished fold, whole or not at all."""
-        self._write(self._path(result.key), result.to_json(), compress=True)
+    def save(self, result: FoldResult, info: RunInfo) -> None:
+        """Write a finished fold of the run ``info``, whole or not at all."""
+        if not self.exists:
+            raise RunFolderLost(f"{self.folder}: was removed while the run went on; {result.key} is not stored")
+        self._write(self._path(result.key), {**result.to_json(), "run": info.digest}, compress=True)
 
-    def load(self, key: FoldKey) -> FoldResult | None:
-        """A finished fold, or ``None``; a damaged file is set aside as ``*.damaged``, says so and counts as missing."""
+    def load(self, key: FoldKey, info: RunInfo) -> FoldResult | None:
+        """A finished fold of the run ``info``, or ``None``.
+
+        A damaged file, and one that was computed for another run, is set aside, says so and counts as missing.
+        """
         path = self._path(key)
         try:
-            result = FoldResult.from_json(decode(path.read_bytes()))
+            values = decode(path.read_bytes())
+            result = FoldResult.from_json(values)
             if result.key != key:
                 raise ValueError(f"{path.name} holds another fold")
-            return result
         except FileNotFoundError:
             return None
         except (KeyError, TypeError, ValueError) as error:
-            aside = path.replace(path.with_name(path.name + ".damaged"))
-            print(
-                f"mshgnn: {path}: damaged ({error}); kept as {aside.name}, the fold counts as missing", file=sys.stderr
-            )
+            _set_aside(path, "damaged", f"damaged ({error})")
             return None
+        if values.get("run") != (info.digest if info.numbers else None):
+            _set_aside(path, "other", "computed for another experiment, other data or by another version of the code")
+            return None
+        return result
 
     def results(self) -> list[FoldResult]:
         """All finished folds, in the run's order."""
-        loaded = (self.load(key) for key in self.info().keys)
+        info = self.info()
+        loaded = (self.load(key, info) for key in info.keys)
         return [result for result in loaded if result is not None]
+
+    def check_complete(self, info: RunInfo) -> None:
+        """Raise if a fold that was stored is no longer there."""
+        lost = [str(key) for key in info.keys if not self._path(key).exists()]
+        if lost:
+            raise RunFolderLost(f"{self.folder}: was changed while the run went on; lost: {', '.join(lost)}")
 
     def _path(self, key: FoldKey) -> Path:
         return self.folder / "folds" / f"{key}.json.gz"
 
     def _write(self, path: Path, payload: Mapping[str, Any], *, compress: bool) -> None:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, encode(payload, compress=compress))
+        except FileNotFoundError:
+            raise RunFolderLost(
+                f"{path.parent}: was removed while the run went on; {path.name} is not stored"
+            ) from None
         except OSError as error:
             raise StoreError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
-def _decisive(info: RunInfo) -> dict[str, Any]:
-    """What decides the numbers of a run; experiments of older versions are filled up with today's defaults."""
-    return check_experiment(info.experiment, info.name).decisive()
+def _difference(old: RunInfo, new: RunInfo) -> str:
+    """In what decides the numbers two runs differ, in words; empty where in nothing."""
+    for what, before, now in (
+        ("experiment", _filled_up(old), decisive(new.experiment)),
+        ("data set (checksum)", old.dataset_checksum, new.dataset_checksum),
+        ("splits (checksum)", old.splits_checksum, new.splits_checksum),
+        ("metric", old.metric, new.metric),
+        ("version of the numbers", old.numbers, new.numbers),
+    ):
+        if before != now:
+            return f"{what}: {first_difference(before, now)}"
+    return ""
+
+
+def _filled_up(info: RunInfo) -> dict[str, Any]:
+    """The decisive part of an experiment, with today's defaults where an older version did not write them down."""
+    try:
+        return check_experiment(info.experiment, info.name).decisive()
+    except ExperimentError:
+        return decisive(info.experiment)
+
+
+def _set_aside(path: Path, ending: str, why: str) -> None:
+    """Rename a file to ``*.ENDING``, or ``*.ENDING2`` and so on, and say so."""
+    names = (f"{path.name}.{ending}{number if number > 1 else ''}" for number in range(1, 1000))
+    aside = next(name for name in names if not path.with_name(name).exists())
+    path.replace(path.with_name(aside))
+    print(f"mshgnn: {path}: {why}; kept as {aside}, the fold counts as missing", file=sys.stderr)

@@ -111,9 +111,10 @@ def load_record(path: Path) -> Record:
         raise RecordError(f"{path}: not a record, or damaged ({error})") from None
 
 
-def load_records(folder: Path) -> list[Record]:
-    """All records of a folder, by file name."""
-    return [load_record(path) for path in sorted(folder.glob("*.json*"))]
+def load_suite(folder: Path) -> dict[tuple[str, str], Record]:
+    """The records ``folder/DATASET/MODEL.json.gz`` of a suite, by data set and model as the suite calls them."""
+    found = sorted(folder.glob("*/*.json.gz"))
+    return {(path.parent.name, path.name.removesuffix(".json.gz")): load_record(path) for path in found}
 
 
 def _rounded(curves: Curves) -> Curves:

@@ -8,7 +8,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from mshgnn.evaluation.rules import RuleResult, applicable, evaluate
+from mshgnn.records.codec import checksum
 from mshgnn.training.curves import Curves
+
+NUMBERS_VERSION = 1
+"""Counts up whenever a change of the code moves the numbers of any experiment: folds of two versions are not mixed."""
 
 
 class FoldKey(NamedTuple):
@@ -71,6 +75,15 @@ class RunInfo:
     splits_name: str
     splits_checksum: str
     environment: Mapping[str, str]
+    numbers: int = 0
+    """The :data:`NUMBERS_VERSION` that computes the folds; 0 in runs from before there was one."""
+
+    @property
+    def digest(self) -> str:
+        """Changes with everything that decides the numbers of a fold."""
+        return checksum(
+            [decisive(self.experiment), self.dataset_checksum, self.splits_checksum, self.metric, self.numbers]
+        )
 
     @property
     def name(self) -> str:
@@ -113,9 +126,14 @@ class RunInfo:
         if not all(isinstance(experiment[part]["name"], str) for part in ("dataset", "model")):
             raise ValueError("the experiment's data set and model have no names")
         return cls(
-            **{name: values[name] for name in cls.__dataclass_fields__ if name != "keys"},
+            **{name: values[name] for name in cls.__dataclass_fields__ if name != "keys" and name in values},
             keys=tuple(FoldKey(*key) for key in values["keys"]),
         )
+
+
+def decisive(experiment: Mapping[str, Any]) -> dict[str, Any]:
+    """What of an experiment decides its numbers: everything but the name and the remark."""
+    return {key: value for key, value in experiment.items() if key not in ("name", "about")}
 
 
 @dataclass(frozen=True)

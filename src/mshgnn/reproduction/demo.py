@@ -17,8 +17,9 @@ from mshgnn.benchmarks.footprint import Footprint, measure_footprints
 from mshgnn.data.structure_frequency import FAMILIES, NUM_MODES
 from mshgnn.evaluation.rules import HEADLINE, RULES
 from mshgnn.lab.experiment import Experiment
-from mshgnn.lab.fold import FoldJob, LoadedData, load_data, train_model
-from mshgnn.lab.runner import Display, describe
+from mshgnn.lab.fold import FoldJob, train_model
+from mshgnn.lab.runner import Display, run_info
+from mshgnn.lab.setup import LoadedData, load_data
 from mshgnn.machine import peak_memory_mb
 from mshgnn.records.run import FoldResult
 from mshgnn.report.figures import learning_curves, tsne
@@ -50,15 +51,15 @@ def run_demo(experiments: Sequence[Experiment], display: Display) -> list[DemoRo
     trained = []
     for experiment in experiments:
         data = load_data(experiment)
-        info = describe(experiment, data)
-        job = FoldJob(experiment, info.keys[0], info.environment)
+        info = run_info(experiment, data)
+        job = FoldJob(experiment, info.keys[0])
         display.begin(info, 0)
         try:
             started = time.perf_counter()
             model, curves = train_model(job, data, lambda report, key=job.key: display.epoch(key, report))  # type: ignore[misc]
             seconds = time.perf_counter() - started
             parameters = sum(parameter.numel() for parameter in model.parameters())
-            display.fold(FoldResult(job.key, curves, seconds, peak_memory_mb(), parameters, job.environment))
+            display.fold(FoldResult(job.key, curves, seconds, peak_memory_mb(), parameters, info.environment))
         finally:
             display.end()
         trained.append((experiment.model.name, curves, parameters, embed_test_graphs(model, data)))

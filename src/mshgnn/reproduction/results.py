@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from mshgnn.evaluation.rules import HEADLINE
-from mshgnn.records.record import Record, load_records
+from mshgnn.records.record import Record, load_suite
+from mshgnn.reproduction.layout import SETS
+
+SUITES = ("graph", "node", "tuned", "joint")
+"""Whose records are in the tables of models; no cell is in two of them."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +20,7 @@ class Results:
     """Everything under ``results/``: records of runs, and measurements kept as plain JSON."""
 
     records: dict[tuple[str, str], Record]
-    """By data set and model, as the experiments name them."""
+    """By data set and model, as the suites name them."""
     trials: dict[str, list[Record]]
     """By question: runs that chose an option, on validation alone."""
     capacity: dict[tuple[str, str], Record]
@@ -53,12 +57,18 @@ def runs(record: Record) -> str:
 
 
 def load_results(folder: Path) -> Results:
-    """Read the records in ``folder/runs``, ``trials/*`` and ``capacity``, and ``folder/*.json`` (measurements)."""
+    """Read the records of all suites, those of ``capacity`` and ``trials`` apart, and ``folder/*.json``."""
     measurements = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
-    trials = {question.name: load_records(question) for question in sorted((folder / "trials").glob("*/"))}
-    return Results(_by_name(folder / "runs"), trials, _by_name(folder / "capacity"), measurements)
+    trials = {question.name: _in_order(load_suite(question)) for question in sorted((folder / "trials").glob("*/"))}
+    records = {key: record for suite in SUITES for key, record in load_suite(folder / suite).items()}
+    return Results(records, trials, load_suite(folder / "capacity"), measurements)
 
 
-def _by_name(folder: Path) -> dict[tuple[str, str], Record]:
-    """The records of a folder by data set and model."""
-    return {(record.info.dataset, record.info.model): record for record in load_records(folder)}
+def _in_order(trials: dict[tuple[str, str], Record]) -> list[Record]:
+    """Trials by name, each with its data sets in the order of their titles; ``trial-7-3`` is ``trial-7`` on 3 folds."""
+
+    def place(cell: tuple[str, str]) -> tuple[list[str], str, str]:
+        dataset, trial = cell
+        return trial.split("-")[:2], SETS[dataset].lower(), trial
+
+    return [trials[cell] for cell in sorted(trials, key=place)]

@@ -7,13 +7,17 @@ import secrets
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mshgnn.lab.engines import FoldFailed, OnProgress
-from mshgnn.lab.errors import LabError
-from mshgnn.lab.fold import FoldJob, LoadedData, run_fold
+from mshgnn.lab.engines import OnProgress
+from mshgnn.lab.errors import FoldFailed, LabError
+from mshgnn.lab.fold import FoldJob, run_fold
+from mshgnn.lab.setup import LoadedData
 from mshgnn.records.run import FoldResult
 
 RETRIES = 5
 """How often Ray starts a task again after its worker or node died; an exception is not retried."""
+
+LOOPBACK = "127.0.0.1"
+"""Where a Ray of our own listens: nobody else's machine can reach it."""
 
 
 class RayEngine:
@@ -78,7 +82,7 @@ def _start(ray: Any, address: str | None, workers: int | None) -> None:
     """Join the cluster at ``address``, or start one on this machine."""
     if address is None:
         use_passing_token()
-        ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
+        ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, _node_ip_address=LOOPBACK)
         return
     try:
         ray.init(address=address, log_to_driver=False)
