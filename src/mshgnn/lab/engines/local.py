@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
@@ -126,6 +127,7 @@ def _interrupts_held() -> Iterator[None]:
     What is started meanwhile, the fork server with all its later children, inherits the block. A worker is stopped by
     its parent; interrupted by itself it would print a traceback.
     """
+    resource_tracker.ensure_running()  # which lifts the block when it starts
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

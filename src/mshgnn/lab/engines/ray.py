@@ -16,9 +16,6 @@ from mshgnn.records.run import FoldResult
 RETRIES = 5
 """How often Ray starts a task again after its worker or node died; an exception is not retried."""
 
-LOOPBACK = "127.0.0.1"
-"""Where a Ray of our own listens: nobody else's machine can reach it."""
-
 
 class RayEngine:
     """Folds as Ray tasks of one processor each, at most ``workers`` at a time (``None``: all that fit).
@@ -33,7 +30,7 @@ class RayEngine:
 
     def run(self, jobs: Sequence[FoldJob], data: LoadedData, on_progress: OnProgress) -> Iterator[FoldResult]:
         """Results as they come; progress within a fold stays on its node."""
-        ray = import_ray()
+        ray = import_ray(own=self.address is None)
         ours = not ray.is_initialized()
         if ours:
             _start(ray, self.address, self.workers)
@@ -59,9 +56,15 @@ class RayEngine:
                 ray.shutdown()
 
 
-def import_ray() -> Any:
-    """Ray, which is an optional extra."""
+def import_ray(*, own: bool = False) -> Any:
+    """Ray, which is an optional extra. ``own``: it will start a Ray of our own, which listens to this machine alone.
+
+    Ray turns a loopback address into the machine's own; only this switch, made for other systems and read at the
+    import, keeps it on the loopback. A user's own setting stays.
+    """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    if own:
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     try:
         import ray
     except ImportError:
@@ -82,7 +85,7 @@ def _start(ray: Any, address: str | None, workers: int | None) -> None:
     """Join the cluster at ``address``, or start one on this machine."""
     if address is None:
         use_passing_token()
-        ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, _node_ip_address=LOOPBACK)
+        ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
         return
     try:
         ray.init(address=address, log_to_driver=False)
