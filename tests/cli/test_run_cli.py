@@ -5,15 +5,19 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from mshgnn.cli import main
-from mshgnn.lab.record import load_record
+from mshgnn.lab.display import PlainDisplay
+from mshgnn.records.record import load_record
+from mshgnn.records.run import FoldResult
 
 Cli = Callable[..., tuple[int, str, str]]
 GOOD = "dataset: {name: MUTAG}\nmodel: {name: gcn, hidden_channels: 8}\ntraining: {epochs: 2}\nfolds: [0, 1]\n"
@@ -37,6 +41,13 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     return call
 
 
+def write_shapes() -> None:
+    """Ten rings and ten stars of one's own, in the present folder."""
+    ring, star = [[0, 1], [1, 2], [2, 0]], [[0, 1], [0, 2], [0, 3]]
+    lines = [json.dumps({"edges": edges, "num_nodes": 4, "target": t}) for t, edges in enumerate((ring, star))] * 10
+    Path("shapes.jsonl").write_text("\n".join(lines))
+
+
 @pytest.fixture
 def experiment(tmp_path: Path) -> str:
     (tmp_path / "mutag-gcn.yaml").write_text(GOOD)
@@ -52,7 +63,7 @@ def test_run_show_and_record(cli: Cli, experiment: str) -> None:
         assert rule in out
     (folder,) = Path("runs").iterdir()
     assert folder.name.startswith("mutag-gcn-")
-    assert load_record(Path("mine.json.gz")).name == "mutag-gcn"
+    assert load_record(Path("mine.json.gz")).info.name == "mutag-gcn"
 
     code, out, _ = cli("run", experiment, "--jobs", "1")
     assert code == 0
@@ -71,13 +82,11 @@ def test_run_show_and_record(cli: Cli, experiment: str) -> None:
     assert "selects on test" in out
     code, out, _ = cli("record", str(folder))
     assert code == 0
-    assert load_record(Path("results/runs/mutag-gcn.json.gz")) == load_record(Path("mine.json.gz"))
+    assert load_record(Path("results/mutag-gcn.json.gz")) == load_record(Path("mine.json.gz"))
 
 
 def test_own_graphs_run_and_runs_without_a_finished_fold_do_not_hide_the_others(cli: Cli, tmp_path: Path) -> None:
-    ring, star = [[0, 1], [1, 2], [2, 0]], [[0, 1], [0, 2], [0, 3]]
-    lines = [json.dumps({"edges": edges, "num_nodes": 4, "target": t}) for t, edges in enumerate((ring, star))] * 10
-    (tmp_path / "shapes.jsonl").write_text("\n".join(lines))
+    write_shapes()
     (tmp_path / "mine.yaml").write_text(GOOD.replace("{name: MUTAG}", "{path: shapes.jsonl}"))
     code, out, _ = cli("run", "mine.yaml", "--jobs", "2", "--record", "out")
     assert (code, "gcn on shapes" in out) == (0, True)
@@ -136,7 +145,10 @@ def test_bad_files_are_explained(cli: Cli, experiment: str, text: str, message: 
     ("arguments", "message"),
     [
         (["run", "gone.yaml"], "gone.yaml: no such file"),
-        (["run", "a.yaml", "b.yaml", "--out", "x"], "--out: is the folder of one run"),
+        (["run", "graph", "--only", "PTC/g*", "--out", "x"], "--out: is the folder of one run, but 3 experiments"),
+        (["run", "grpah"], "grpah: no such file; did you mean 'graph'?"),
+        (["run", "graph", "--only", "MUTAG/filn"], "has no such cell; did you mean 'MUTAG/film'?"),
+        (["show", "runs", "--only", "x"], "add --resolved"),
         (["show", "nowhere"], "nowhere: not a run folder"),
         (["record", "nowhere"], "nowhere: not a run folder"),
         (["ceiling", "MUTAGG"], "MUTAG"),
@@ -190,3 +202,51 @@ def test_help_is_quick() -> None:
     """No heavy library is imported before a command needs it."""
     check = "import sys, mshgnn.cli; sys.exit(any(name in sys.modules for name in ('torch', 'sklearn', 'ray')))"
     assert subprocess.run([sys.executable, "-c", check]).returncode == 0
+
+
+def test_a_cell_of_a_shipped_suite_is_shown_in_full(cli: Cli) -> None:
+    code, out, _ = cli("show", "graph", "--resolved", "--only", "MUTAG/g*", "--set", "training.epochs=7")
+    assert code == 0
+    shown = list(yaml.safe_load_all(out))
+    assert [one["name"] for one in shown] == ["graph/MUTAG/gcn", "graph/MUTAG/gat", "graph/MUTAG/gin"]
+    assert shown[0]["training"]["epochs"] == 7
+    assert shown[0]["model"]["dropout"] == 0.5
+    Path("one.yaml").write_text(yaml.safe_dump(shown[0]))
+    code, again, _ = cli("show", "one.yaml", "--resolved")
+    assert list(yaml.safe_load_all(again)) == shown[:1]
+
+
+SUITE = """
+recipe: {training: {epochs: 1}, folds: [0]}
+datasets: {shapes: {dataset: {path: shapes.jsonl}}}
+models: {gcn: {model: {hidden_channels: 4}}, majority: {}}
+"""
+
+
+def test_a_users_own_suite_runs_and_records_by_its_key(cli: Cli) -> None:
+    write_shapes()
+    Path("mine.yaml").write_text(SUITE)
+    code, out, _ = cli("run", "mine.yaml", "--jobs", "1", "--record", "results")
+    assert code == 0
+    assert out.startswith("2 experiments\n")
+    assert {"/".join(folder.parts[:-1]) for folder in Path("runs").glob("*/*/*")} == {"runs/mine/shapes"}
+    assert load_record(Path("results/mine/shapes/majority.json.gz")).info.name == "mine/shapes/majority"
+    code, out, _ = cli("run", "mine.yaml", "--only", "*/gcn", "--jobs", "1")
+    assert "1 there already" in out
+    assert "experiments" not in out.splitlines()[0]
+
+
+def test_a_folder_removed_in_the_middle_is_exit_code_one(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_shapes()
+    Path("mine.yaml").write_text(SUITE.replace("folds: [0]", "folds: [0, 1]"))
+    real = PlainDisplay.fold
+
+    def remove(self: PlainDisplay, result: FoldResult) -> None:
+        real(self, result)
+        shutil.rmtree("out")
+
+    monkeypatch.setattr(PlainDisplay, "fold", remove)
+    code, out, error = cli("run", "mine.yaml", "--only", "*/gcn", "--jobs", "1", "--out", "out")
+    assert code == 1
+    assert "stored in" not in out
+    assert error == "mshgnn: out: was removed while the run went on; seed0-fold01 is not stored\n"

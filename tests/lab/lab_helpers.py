@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from mshgnn.data import Split, Splits, from_graphs
 from mshgnn.lab.experiment import Experiment, check_experiment
-from mshgnn.lab.fold import LoadedData
+from mshgnn.lab.setup import LoadedData
 
 needs_mirror = pytest.mark.skipif("MSHGNN_MIRROR" not in os.environ, reason="MSHGNN_MIRROR is not set")
 

@@ -7,15 +7,15 @@ from lab_helpers import make_data, make_experiment
 from rich.console import Console
 
 from mshgnn.lab.display import LiveDisplay, PlainDisplay, epoch_text, finished_text, make_display
-from mshgnn.lab.runner import describe
-from mshgnn.lab.store import FoldKey, FoldResult
+from mshgnn.lab.runner import run_info
+from mshgnn.records.run import FoldKey, FoldResult
 from mshgnn.training.curves import CURVE_NAMES, Curves
 from mshgnn.training.loop import EpochReport
 
 
 def watch(console: Console) -> str:
     display = make_display(console)
-    info = describe(make_experiment(), make_data())
+    info = run_info(make_experiment(), make_data())
     curves = Curves(**{name: np.full(3, 0.25) for name in CURVE_NAMES}, sizes=(4, 2, 2), higher_is_better=True)
     display.begin(info, 1)
     display.epoch(FoldKey(0, 1), EpochReport(2, 3, 0.5, 0.75))

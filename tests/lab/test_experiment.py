@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mshgnn.errors import UserError
 from mshgnn.lab.errors import ExperimentError
 from mshgnn.lab.experiment import check_experiment, load_experiment
 
@@ -43,7 +44,11 @@ def test_a_file_becomes_an_experiment(tmp_path: Path) -> None:
         (GOOD + "seeds: [1, 1]", "seeds: must name at least one number and none twice"),
         (GOOD + "seeds: []", "seeds: must name at least one number"),
         (GOOD + "folds: [-1]", r"folds\.0"),
-        (GOOD + "name: a/b", "name: .*'a/b'"),
+        (GOOD + "name: a//b", "name: .*'a//b'"),
+        (GOOD + "name: ../b", "name: .*'../b'"),
+        (GOOD + f"seeds: [{'9' * 400}]", r"seeds.0: .*less than .*got 9{80}… \(400 characters\)"),
+        (GOOD + f"seeds: [{'9' * 5000}]", "not valid YAML: Exceeds the limit"),
+        (GOOD.replace("{name: MUTAG}", "{name: MUTAG, encodings: {lapp: 3}}"), "encodings"),
         (GOOD.replace("epochs: 7", "epochs: 7, warmup_epochs: 7"), "warmup_epochs .7. must be less than epochs .7."),
         (
             GOOD.replace("epochs: 7", "epochs: 7, patience: 5") + "splits: cross-validation",
@@ -97,14 +102,46 @@ def test_extends_goes_one_level(tmp_path: Path) -> None:
 
 def test_set_changes_values(tmp_path: Path) -> None:
     path = write(tmp_path, GOOD)
-    changes = ["training.epochs=3", "model.layers=4", "seeds=[1, 2]", "training.learning_rate=5e-3", "about=x"]
+    changes = ["training.epochs=3", "model.num_layers=4", "seeds=[1, 2]", "training.learning_rate=5e-3", "about=x"]
     experiment = load_experiment(path, changes)
     assert experiment.training.epochs == 3
     assert experiment.training.learning_rate == 0.005
-    assert experiment.model.options == {"hidden_channels": 32, "layers": 4}
+    assert experiment.model.options == {"hidden_channels": 32, "num_layers": 4}
     assert experiment.seeds == (1, 2)
     assert experiment.digest != load_experiment(path).digest
     assert load_experiment(path, ["about=x", "name=y"]).digest == load_experiment(path).digest
+
+
+MSH = "dataset: {name: MUTAG}\nmodel: {name: msh-stable, num_projections: 8, dropout: 0.3, relative_phases: true}\n"
+
+
+def test_another_model_leaves_out_the_files_options_that_it_does_not_have(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, MSH)
+    experiment = load_experiment(path, ["model.name=gin"])
+    assert experiment.model.options == {"dropout": 0.3}
+    (line,) = capsys.readouterr().err.splitlines()
+    assert (
+        line == "mshgnn: model.name=gin: left out num_projections, relative_phases of the file, which gin does not have"
+    )
+    assert load_experiment(path, ["model.name=majority"]).model.options == {}
+    capsys.readouterr()
+    strict = load_experiment(path, ["model.name=gin", "model.num_projections=4"])
+    with pytest.raises(UserError, match="num_projections"):
+        strict.resolved()
+    assert "relative_phases" in capsys.readouterr().err
+    load_experiment(path, ["model.name=msh-stable", "model.dropout=0.2"])
+    assert capsys.readouterr().err == ""
+
+
+def test_what_is_resolved_is_the_experiment_itself(tmp_path: Path) -> None:
+    experiment = load_experiment(write(tmp_path, MSH))
+    resolved = experiment.resolved()
+    assert resolved["model"]["num_layers"] == 3
+    again = check_experiment(resolved, "again")
+    assert again.resolved() == resolved
+    assert again.digest == experiment.digest
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,14 @@ import time
 from pathlib import Path
 
 import psutil
+import pytest
 from lab_helpers import needs_mirror
 from rich.console import Console
 
 from mshgnn.lab.display import PlainDisplay
 from mshgnn.lab.experiment import load_experiment
-from mshgnn.lab.runner import Run, load_run, run_experiment
+from mshgnn.lab.runner import load_run, run_experiment
+from mshgnn.records.run import Run
 
 YAML = """
 dataset: {name: MUTAG}
@@ -81,6 +83,28 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path) -> None:
     wait_until(lambda: (folder / "run.json").exists())
     time.sleep(1.0)
     process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert error.strip() == f"stopped; finished folds are kept in {folder}, run the same command to go on"
+
+
+@needs_mirror
+@pytest.mark.parametrize("seconds", [0.0, 0.5, 1.5, 4.0])
+def test_ctrl_c_of_a_terminal_reaches_all_processes_and_prints_one_line(tmp_path: Path, seconds: float) -> None:
+    """A terminal interrupts the whole group: workers that start, load or train must keep silent."""
+    experiment = tmp_path / "mutag-gcn.yaml"
+    experiment.write_text(YAML.replace("epochs: 12", "epochs: 100000"))
+    folder = tmp_path / "run"
+    process = subprocess.Popen(
+        command(experiment, folder),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    wait_until(lambda: (folder / "run.json").exists())
+    time.sleep(seconds)
+    os.killpg(process.pid, signal.SIGINT)
     _, error = process.communicate(timeout=60)
     assert process.returncode == 130
     assert error.strip() == f"stopped; finished folds are kept in {folder}, run the same command to go on"

@@ -18,8 +18,9 @@ from lab_helpers import make_experiment, needs_mirror
 
 from mshgnn.lab.engines.local import LocalEngine
 from mshgnn.lab.experiment import Experiment
-from mshgnn.lab.fold import FoldJob, load_data
-from mshgnn.lab.store import FoldKey, FoldResult
+from mshgnn.lab.fold import FoldJob
+from mshgnn.lab.setup import load_data
+from mshgnn.records.run import FoldKey, FoldResult
 from mshgnn.training.curves import Curves
 from mshgnn.training.loop import EpochReport
 
@@ -31,7 +32,7 @@ def mutag(epochs: int) -> Experiment:
 
 
 def make_jobs(experiment: Experiment, folds: int) -> list[FoldJob]:
-    return [FoldJob(experiment, FoldKey(seed, fold), {}) for seed in experiment.seeds for fold in range(folds)]
+    return [FoldJob(experiment, FoldKey(seed, fold)) for seed in experiment.seeds for fold in range(folds)]
 
 
 def by_key(results: list[FoldResult]) -> dict[FoldKey, Curves]:
@@ -95,12 +96,13 @@ def test_no_finished_fold_is_lost_when_workers_die_between_folds(monkeypatch: py
 FAILING = """
 from test_local_engine import ignore, mutag
 from mshgnn.lab.engines.local import LocalEngine
-from mshgnn.lab.fold import FoldJob, load_data
-from mshgnn.lab.store import FoldKey
+from mshgnn.lab.fold import FoldJob
+from mshgnn.lab.setup import load_data
+from mshgnn.records.run import FoldKey
 
 if __name__ == "__main__":
     experiment = mutag(epochs=2)
-    jobs = [FoldJob(experiment, FoldKey(0, fold), {}) for fold in (99, 100)]
+    jobs = [FoldJob(experiment, FoldKey(0, fold)) for fold in (99, 100)]
     list(LocalEngine(2).run(jobs, load_data(experiment), ignore))
 """
 
@@ -109,7 +111,8 @@ def test_an_error_in_a_fold_is_told_and_the_others_are_stopped(tmp_path: Path) -
     # In a process of its own: this one's fork server has been given its error stream by an earlier test.
     program = tmp_path / "failing.py"
     program.write_text(FAILING)
-    helpers = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    helpers = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, env=helpers, timeout=300)
     assert done.returncode == 1
     assert "IndexError" in done.stderr

@@ -16,9 +16,11 @@ from mshgnn.data.sources.store import data_root
 from mshgnn.lab.engines.local import LocalEngine
 from mshgnn.lab.engines.ray import RayEngine, import_ray, use_passing_token
 from mshgnn.lab.errors import LabError
-from mshgnn.lab.fold import FoldJob, load_data
+from mshgnn.lab.experiment import check_experiment
+from mshgnn.lab.fold import FoldJob
 from mshgnn.lab.runner import load_run
-from mshgnn.lab.store import FoldKey, FoldResult
+from mshgnn.lab.setup import load_data
+from mshgnn.records.run import FoldKey, FoldResult
 from mshgnn.training.curves import Curves
 from mshgnn.training.loop import EpochReport
 
@@ -41,7 +43,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def make_jobs(epochs: int, folds: int = 3) -> list[FoldJob]:
     experiment = make_experiment(training={"epochs": epochs}, seeds=[0, 1])
-    return [FoldJob(experiment, FoldKey(seed, fold), {}) for seed in (0, 1) for fold in range(folds)]
+    return [FoldJob(experiment, FoldKey(seed, fold)) for seed in (0, 1) for fold in range(folds)]
 
 
 def by_key(results: list[FoldResult]) -> dict[FoldKey, Curves]:
@@ -96,6 +98,42 @@ def test_a_ray_of_our_own_leaves_nothing_in_the_home_folder(tmp_path: Path) -> N
     subprocess.run([*program, *options], env=environment | {"HOME": str(home)}, check=True, stdout=subprocess.DEVNULL)
     assert not (home / ".ray").exists()
     run = load_run(tmp_path / "run")
-    jobs = [FoldJob(run.info.experiment, result.key, {}) for result in run.results]
-    local = list(LocalEngine(1).run(jobs, load_data(run.info.experiment), ignore))
+    described = check_experiment(run.info.experiment, "run")
+    jobs = [FoldJob(described, result.key) for result in run.results]
+    local = list(LocalEngine(1).run(jobs, load_data(described), ignore))
     assert by_key(list(run.results)) == by_key(local)
+
+
+LISTENING = """
+import psutil
+from lab_helpers import make_data, make_experiment
+from mshgnn.lab.engines.ray import RayEngine
+from mshgnn.lab.fold import FoldJob
+from mshgnn.records.run import FoldKey
+
+if __name__ == "__main__":
+    jobs = [FoldJob(make_experiment(), FoldKey(0, fold)) for fold in range(2)]
+    results = RayEngine(1).run(jobs, make_data(), lambda key, report: None)
+    next(results)
+    family = psutil.Process().children(recursive=True)
+    sockets = [socket for one in family for socket in one.net_connections(kind="tcp") if socket.status == "LISTEN"]
+    print(*sorted({socket.laddr.ip for socket in sockets}))
+    results.close()
+"""
+
+
+def test_a_ray_of_our_own_listens_to_nobody_else(tmp_path: Path) -> None:
+    program = tmp_path / "listening.py"
+    program.write_text(LISTENING)
+    paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    done = subprocess.run(
+        [sys.executable, program],
+        env={**environment, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert {"127.0.0.1"} <= set(done.stdout.split()) <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}

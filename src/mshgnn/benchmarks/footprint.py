@@ -15,7 +15,7 @@ import torch
 
 from mshgnn.benchmarks.measure import alternate
 from mshgnn.lab.experiment import Experiment, check_experiment
-from mshgnn.lab.fold import build_model, load_data
+from mshgnn.lab.setup import build_model, load_data
 from mshgnn.machine import peak_memory_mb, reset_peak_memory, return_freed_blocks
 from mshgnn.training.batches import GraphBatch, PackedGraphs, whole_graph
 from mshgnn.training.loop import predict

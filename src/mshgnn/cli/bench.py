@@ -91,7 +91,7 @@ def harness(
     """
     from mshgnn.benchmarks.overhead import harness_overhead
     from mshgnn.lab.experiment import check_experiment
-    from mshgnn.lab.fold import build_model, load_data
+    from mshgnn.lab.setup import build_model, load_data
 
     found: dict[str, Any] = {}
     for model in models or ("gcn", "gin", "msh-stable"):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-MODELS = ("gcn", "gat", "gcn-shell", "msh-stable")
+CELLS = [f"structure-frequency-fixed/{model}" for model in ("joint-gcn", "joint-gat", "gcn", "msh-stable")]
 EPOCHS = 60  # fewer than the experiments themselves: a demo should not take long
 
 
@@ -16,7 +16,6 @@ def demo(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a value: training.epochs=10.")
     ] = None,
-    experiments: Annotated[Path, typer.Option(help="Folder of the experiments.")] = Path("experiments/joint"),
 ) -> None:
     """Train GCN, GAT and MSH-GNN on the joint structure-frequency task; print the paper's table, draw pictures.
 
@@ -26,13 +25,13 @@ def demo(
     """
     from rich.console import Console
 
-    from mshgnn.lab.demo import demo_table, draw_demo, run_demo, save_costs
     from mshgnn.lab.display import make_display
-    from mshgnn.lab.experiment import load_experiment
-    from mshgnn.lab.fold import load_data
+    from mshgnn.lab.setup import load_data
+    from mshgnn.lab.suite import load_experiments
+    from mshgnn.reproduction.demo import demo_table, draw_demo, run_demo, save_costs
 
     changes = [f"training.epochs={EPOCHS}", *(set_ or ())]
-    checked = [load_experiment(experiments / f"joint-fixed-{model}.yaml", changes) for model in MODELS]
+    checked = [experiment for cell in CELLS for experiment in load_experiments(Path("joint"), changes, [cell])]
     console = Console()
     try:
         rows = run_demo(checked, make_display(console))

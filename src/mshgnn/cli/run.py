@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from mshgnn.lab.experiment import Experiment
+
+Only = Annotated[
+    list[str] | None, typer.Option("--only", metavar="DATASET/MODEL", help="Cells of a suite; * stands for anything.")
+]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a value: training.epochs=50.")
+]
 
 
 class EngineChoice(StrEnum):
@@ -17,10 +27,11 @@ class EngineChoice(StrEnum):
 
 
 def run(
-    experiments: Annotated[list[Path], typer.Argument(metavar="EXPERIMENT...", help="Experiment files (YAML).")],
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a value: training.epochs=50.")
-    ] = None,
+    files: Annotated[
+        list[Path], typer.Argument(metavar="EXPERIMENT...", help="Experiments or suites (YAML), or shipped suites.")
+    ],
+    only: Only = None,
+    set_: Set = None,
     jobs: Annotated[str, typer.Option(help="Folds side by side: a number, or auto.")] = "auto",
     engine: Annotated[EngineChoice, typer.Option(help="This machine, or a Ray cluster.")] = EngineChoice.local,
     ray_address: Annotated[str | None, typer.Option(help="Address of an existing Ray cluster.")] = None,
@@ -31,31 +42,44 @@ def run(
 ) -> None:
     """Run experiments fold by fold; what a run's folder holds already is not run again.
 
-    Example: mshgnn run experiments/graph/mutag-gcn.yaml --set training.epochs=50 --jobs 2
+    Example: mshgnn run graph --only MUTAG/gcn --only "PTC/*" --set training.epochs=50 --jobs 2
     """
     from mshgnn.lab.errors import LabError
-    from mshgnn.lab.experiment import load_experiment
     from mshgnn.machine import keep_freed_blocks
 
-    if out is not None and len(experiments) > 1:
-        raise LabError("--out: is the folder of one run, but several experiments are given")
-    checked = [load_experiment(path, set_ or ()) for path in experiments]
+    experiments = _experiments(files, only, set_)
+    if len(experiments) > 1:
+        if out is not None:
+            raise LabError(f"--out: is the folder of one run, but {len(experiments)} experiments are given")
+        typer.echo(f"{len(experiments)} experiments")
     keep_freed_blocks()
-    for experiment in checked:
+    for experiment in experiments:
         _run_one(experiment, out, jobs, engine, ray_address, record_to)
 
 
+def _experiments(files: list[Path], only: list[str] | None, set_: list[str] | None) -> list[Experiment]:
+    """The experiments of all files."""
+    from mshgnn.lab.suite import load_experiments
+
+    return [experiment for file in files for experiment in load_experiments(file, set_ or (), only or ())]
+
+
 def _run_one(
-    experiment: Any, out: Path | None, jobs: str, engine: EngineChoice, ray_address: str | None, record_to: Path | None
+    experiment: Experiment,
+    out: Path | None,
+    jobs: str,
+    engine: EngineChoice,
+    ray_address: str | None,
+    record_to: Path | None,
 ) -> None:
     """Run one experiment and print its table of rules."""
     from rich.console import Console
 
     from mshgnn.lab.display import make_display
-    from mshgnn.lab.engines import FoldFailed
-    from mshgnn.lab.record import make_record, save_record
+    from mshgnn.lab.errors import RunFailed
+    from mshgnn.lab.recording import record_run
     from mshgnn.lab.runner import default_folder, run_experiment
-    from mshgnn.lab.summary import rules_table, summarise
+    from mshgnn.report.terminal import rules_table
 
     console = Console()
     folder = out or default_folder(experiment)
@@ -66,39 +90,70 @@ def _run_one(
     except KeyboardInterrupt:
         typer.echo(f"stopped; finished folds are kept in {folder}, run the same command to go on", err=True)
         raise typer.Exit(130) from None
-    except FoldFailed as error:
-        typer.echo(f"mshgnn: {error}; finished folds are kept in {folder}", err=True)
+    except RunFailed as error:
+        typer.echo(f"mshgnn: {error}", err=True)
         raise typer.Exit(1) from None
-    console.print(rules_table(finished, summarise(finished)))
+    console.print(rules_table(finished, finished.rules))
     console.print(f"stored in {folder}", highlight=False, soft_wrap=True)
     if record_to is not None:
-        console.print(f"record: {save_record(make_record(finished), record_to)}", highlight=False, soft_wrap=True)
+        console.print(f"record: {record_run(finished, record_to)}", highlight=False, soft_wrap=True)
 
 
-def show(runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders or record files.")]) -> None:
-    """Print runs side by side under every selection rule, in the order given.
+def show(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Run folders or record files; experiments with --resolved.")
+    ],
+    resolved: Annotated[
+        bool, typer.Option("--resolved", help="Print experiments or a suite's cells in full, defaults included.")
+    ] = False,
+    only: Only = None,
+    set_: Set = None,
+) -> None:
+    """Print runs side by side under every selection rule, in the order given; or experiments in full.
 
-    Example: mshgnn show runs/mutag-gcn-* results/mutag-gin.json.gz
+    Example: mshgnn show runs/mutag-gcn-* results/graph/MUTAG/gin.json.gz
+
+    Example: mshgnn show graph --resolved --only "MUTAG/*"
     """
+    from mshgnn.errors import UserError
+
+    if resolved:
+        _show_resolved(_experiments(runs, only, set_))
+    elif only or set_:
+        raise UserError("--only and --set are for experiments: add --resolved")
+    else:
+        _show_runs(runs)
+
+
+def _show_resolved(experiments: list[Experiment]) -> None:
+    """Each experiment as a file that can be run."""
+    import yaml
+
+    described = [experiment.resolved() for experiment in experiments]
+    typer.echo(yaml.safe_dump_all(described, sort_keys=False, allow_unicode=True, width=118), nl=False)
+
+
+def _show_runs(runs: list[Path]) -> None:
+    """Runs under every rule, as many side by side as fit."""
     from rich.console import Console
 
     from mshgnn.lab.errors import NothingFinished
-    from mshgnn.lab.record import load_record
     from mshgnn.lab.runner import load_run
-    from mshgnn.lab.summary import rules_table, side_by_side, summarise
+    from mshgnn.records.record import load_record
+    from mshgnn.report.terminal import rules_table, side_by_side
 
     rows = []
     for path in runs:
         if path.is_file():
             record = load_record(path)
-            rows.append((record.name, record.run, record.rules))
+            rows.append((record.info.name, record.run, record.rules))
             continue
         try:
             loaded = load_run(path)
         except NothingFinished as error:
             typer.echo(f"mshgnn: {error}", err=True)
             continue
-        rows.append((path.name, loaded, summarise(loaded)))
+        rows.append((path.name, loaded, loaded.rules))
     if not rows:
         raise typer.Exit(2)
     console = Console()
@@ -112,14 +167,14 @@ def show(runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run 
 
 def record(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of complete runs.")],
-    target: Annotated[Path, typer.Option("--to", help="A folder, or a .json or .json.gz file.")] = Path("results/runs"),
+    target: Annotated[Path, typer.Option("--to", help="A folder, or a .json or .json.gz file.")] = Path("results"),
 ) -> None:
     """Write the compact records of complete runs, to be committed.
 
-    Example: mshgnn record runs/mutag-gcn-1a2b3c4d --to results/runs
+    Example: mshgnn record runs/graph/MUTAG/gcn-1a2b3c4d --to results
     """
-    from mshgnn.lab.record import make_record, save_record
+    from mshgnn.lab.recording import record_run
     from mshgnn.lab.runner import load_run
 
     for path in runs:
-        typer.echo(str(save_record(make_record(load_run(path)), target)))
+        typer.echo(str(record_run(load_run(path), target)))

@@ -24,8 +24,8 @@ def tables(
 
     Example: mshgnn tables --check
     """
-    from mshgnn.report.results import load_results
-    from mshgnn.report.tables import filled, stale
+    from mshgnn.reproduction.results import load_results
+    from mshgnn.reproduction.tables import filled, stale
 
     chosen = pages or all_pages(Path())
     for page in chosen:

@@ -9,7 +9,7 @@ from rich.live import Live
 from rich.table import Table
 
 from mshgnn.lab.runner import Display
-from mshgnn.lab.store import FoldKey, FoldResult, RunInfo
+from mshgnn.records.run import FoldKey, FoldResult, RunInfo
 from mshgnn.training.loop import EpochReport
 
 
@@ -76,11 +76,11 @@ class LiveDisplay:
         self.live.stop()
 
     def _table(self) -> Table:
-        title = f"{self.progress.info.experiment.name}: {self.progress.time_left()}"
+        title = f"{self.progress.info.name}: {self.progress.time_left()}"
         table = Table("data set", "fold", "epoch", "train loss", "validation", title=title)
         for key, report in sorted(self.progress.running.items()):
             table.add_row(
-                self.progress.info.experiment.dataset.name,
+                self.progress.info.dataset,
                 str(key),
                 f"{report.epoch}/{report.epochs}",
                 f"{report.train_loss:.4f}",
@@ -126,10 +126,9 @@ def make_display(console: Console) -> Display:
 
 def describe(info: RunInfo) -> str:
     """A run in a few words."""
-    experiment = info.experiment
     # The default splits depend on whether their files are there: say which these are before hours go into them.
-    where = f"{experiment.model.name} on {experiment.dataset.name}, splits {info.splits_name}"
-    return f"{experiment.name} ({where}, {len(info.keys)} folds)"
+    where = f"{info.model} on {info.dataset}, splits {info.splits_name}"
+    return f"{info.name} ({where}, {len(info.keys)} folds)"
 
 
 def epoch_text(report: EpochReport) -> str:

@@ -19,3 +19,15 @@ class StoreError(LabError):
 
 class NothingFinished(StoreError):
     """A run that has no finished fold yet."""
+
+
+class RunFailed(RuntimeError):
+    """A run that could not be brought to its end, through no mistake in what was asked for."""
+
+
+class FoldFailed(RunFailed):
+    """A fold raised an error or its process died again and again; finished folds are safe."""
+
+
+class RunFolderLost(RunFailed):
+    """A run's folder that was removed or changed while the run went on."""

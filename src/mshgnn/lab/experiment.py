@@ -1,6 +1,6 @@
 """Experiments: checked descriptions of what is run, read from YAML.
 
-extends: ../defaults/graph.yaml     # optional, one level: what this file does not say
+extends: base.yaml                  # optional, one level: what this file does not say
 name: mutag-gcn
 dataset: {name: MUTAG}              # or your own graphs: {path: mine.jsonl}
 model: {name: gcn, hidden_channels: 64}
@@ -11,22 +11,26 @@ seeds: [0]
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
 from mshgnn.errors import did_you_mean
 from mshgnn.lab.errors import ExperimentError
-from mshgnn.lab.yaml_file import parse, read_mapping
+from mshgnn.lab.overrides import merge, override
+from mshgnn.lab.yaml_file import read_mapping
+from mshgnn.records.codec import checksum
+from mshgnn.records.run import NUMBERS_VERSION, decisive
 from mshgnn.training.settings import TrainingSettings
 
-Index = Annotated[int, Field(ge=0)]
+Encoding = Literal["lappe", "rwpe"]
+Index = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Word = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+LONGEST_VALUE = 80
+"""Characters of a wrong value that an error shows."""
 
 
 class DatasetChoice(BaseModel):
@@ -40,7 +44,9 @@ class DatasetChoice(BaseModel):
     features: str = "default"
     largest_component: bool = False
     edge_features: bool = False
-    """Give ``edge_attr`` to the model, and its width as the option ``edge_dim``."""
+    """Give the set's ``edge_attr`` to the model."""
+    encodings: dict[Encoding, Annotated[int, Field(ge=1, le=1024)]] = {}
+    """Columns of positional encodings after the features: ``{lappe: 8, rwpe: 16}``."""
 
     @model_validator(mode="before")
     @classmethod
@@ -76,8 +82,8 @@ class Experiment(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
-    """Names the run's folder; by default the file's name."""
+    name: Annotated[str, Field(pattern=rf"^{Word}(/{Word})*$", max_length=200)]
+    """Names the run's folder and its record; by default the file's name. A suite's are ``SUITE/DATASET/MODEL``."""
     about: str = ""
     """Which published number this is, for readers."""
     dataset: DatasetChoice
@@ -107,31 +113,30 @@ class Experiment(BaseModel):
         return self
 
     def resolved(self) -> dict[str, Any]:
-        """The whole experiment, defaults included, as plain JSON values."""
-        return self.model_dump(mode="json")
+        """The whole experiment as plain JSON values, the defaults of training and of the model included."""
+        from mshgnn.lab.registry import resolve  # with torch behind it, which a mistake in a file should not wait for
+
+        content = self.model_dump(mode="json")
+        content["model"] = {"name": self.model.name, **resolve(self.model.name, self.model.options)}
+        return content
 
     def decisive(self) -> dict[str, Any]:
         """What decides the numbers: everything but the name and the remark."""
-        content = self.model_dump(mode="json", exclude={"name", "about"})
-        if self.dataset.path is None:
-            del content["dataset"]["path"]  # experiments from before own graphs keep their digest
-        return content
+        return decisive(self.resolved())
 
     @property
     def digest(self) -> str:
         """Eight hexadecimal digits that change with anything that decides the numbers."""
-        return hashlib.sha256(json.dumps(self.decisive(), sort_keys=True).encode()).hexdigest()[:8]
+        return checksum({"experiment": self.decisive(), "numbers": NUMBERS_VERSION})[:8]
 
 
 def load_experiment(path: Path, overrides: Sequence[str] = ()) -> Experiment:
     """Read and check an experiment file; ``overrides`` are ``key.key=value`` texts as ``--set`` takes them."""
     content = read_mapping(path)
     if (base := content.pop("extends", None)) is not None:
-        content = _merge(_read_base(path, base), content)
+        content = merge(_read_base(path, base), content)
     content.setdefault("name", path.stem)
-    for override in overrides:
-        _apply(content, override)
-    return check_experiment(content, str(path))
+    return check_experiment(override(content, overrides), str(path))
 
 
 def check_experiment(content: Mapping[str, Any], source: str) -> Experiment:
@@ -153,31 +158,6 @@ def _read_base(path: Path, base: object) -> dict[str, Any]:
     return content
 
 
-def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """``over`` laid over ``base``, mapping by mapping."""
-    merged = dict(base)
-    for key, value in over.items():
-        old = merged.get(key)
-        merged[key] = _merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
-    return merged
-
-
-def _apply(content: dict[str, Any], override: str) -> None:
-    """Set one ``key.key=value`` in place."""
-    path, equals, text = override.partition("=")
-    keys = path.split(".")
-    if not equals or not all(keys):
-        raise ExperimentError(f"--set {override}: must look like training.epochs=50")
-    for depth, key in enumerate(keys[:-1]):
-        content = content.setdefault(key, {})
-        if not isinstance(content, dict):
-            raise ExperimentError(f"--set {override}: {'.'.join(keys[: depth + 1])} is a single value")
-    try:
-        content[keys[-1]] = parse(text)
-    except yaml.YAMLError:
-        raise ExperimentError(f"--set {override}: {text!r} is not a YAML value") from None
-
-
 def _explain(source: str, detail: ErrorDetails) -> str:
     """One line for one thing wrong: file, key, what is wrong, and the nearest valid key."""
     location = detail["loc"]
@@ -187,8 +167,14 @@ def _explain(source: str, detail: ErrorDetails) -> str:
     if detail["type"] == "missing":
         return f"{source}: key {key!r} is missing"
     message = detail["msg"].removeprefix("Value error, ")
-    given = "" if isinstance(detail["input"], dict) else f", got {detail['input']!r}"
+    given = "" if isinstance(detail["input"], dict) else f", got {_short(detail['input'])}"
     return f"{source}: {key or 'experiment'}: {message}{given}"
+
+
+def _short(value: object) -> str:
+    """A value as an error shows it: not all of its four hundred digits."""
+    text = repr(value)
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}… ({len(text)} characters)"
 
 
 def _valid_keys(location: tuple[int | str, ...]) -> list[str]:

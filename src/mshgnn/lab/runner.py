@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -10,10 +9,12 @@ from mshgnn.lab.engines import Engine
 from mshgnn.lab.engines.local import LocalEngine
 from mshgnn.lab.errors import ExperimentError, NothingFinished
 from mshgnn.lab.experiment import Experiment
-from mshgnn.lab.fold import FoldJob, LoadedData, check_model, load_data
-from mshgnn.lab.jobs import decide_jobs, parse_jobs
-from mshgnn.lab.store import FoldKey, FoldResult, RunInfo, RunStore
+from mshgnn.lab.fold import FoldJob
+from mshgnn.lab.setup import LoadedData, check_model, load_data
+from mshgnn.lab.store import RunStore
+from mshgnn.lab.workers import decide_workers, parse_workers
 from mshgnn.machine import environment
+from mshgnn.records.run import NUMBERS_VERSION, FoldKey, FoldResult, Run, RunInfo
 from mshgnn.training.loop import EpochReport
 
 EngineName = Literal["local", "ray"]
@@ -35,14 +36,6 @@ class Display(Protocol):
         """The run is over, whole or not."""
 
 
-@dataclass(frozen=True)
-class Run:
-    """A run: what it is of, and its finished folds in order."""
-
-    info: RunInfo
-    results: tuple[FoldResult, ...]
-
-
 def default_folder(experiment: Experiment) -> Path:
     """``runs/NAME-DIGEST``: the same experiment finds its own folder again."""
     return Path("runs") / f"{experiment.name}-{experiment.digest}"
@@ -59,23 +52,24 @@ def run_experiment(
 ) -> Run:
     """Run every fold that ``folder`` does not hold yet, storing each as soon as it is finished."""
     data = load_data(experiment)
-    info = describe(experiment, data)
     check_model(experiment, data.dataset)
+    info = run_info(experiment, data)
     store = RunStore(folder)
     with store.lock():
         store.begin(info)
         finished = {result.key: result for result in store.results()}
-        todo = [FoldJob(experiment, key, info.environment) for key in info.keys if key not in finished]
+        todo = [FoldJob(experiment, key) for key in info.keys if key not in finished]
         chosen = make_engine(engine, jobs, len(todo), experiment, data, ray_address)
         display.begin(info, len(finished))
         try:
             if todo:
                 for result in chosen.run(todo, data, display.epoch):
-                    store.save(result)
+                    store.save(result, info)
                     finished[result.key] = result
                     display.fold(result)
         finally:
             display.end()
+        store.check_complete(info)
     return Run(info, tuple(finished[key] for key in info.keys))
 
 
@@ -88,14 +82,14 @@ def load_run(folder: Path) -> Run:
     return run
 
 
-def describe(experiment: Experiment, data: LoadedData) -> RunInfo:
+def run_info(experiment: Experiment, data: LoadedData) -> RunInfo:
     """What a run of the experiment on this data is of."""
     available = len(data.splits.folds)
     folds = range(available) if experiment.folds is None else experiment.folds
     if max(folds) >= available:
         raise ExperimentError(f"folds: {max(folds)} is too high, {data.dataset.name} has {available} folds from 0")
     return RunInfo(
-        experiment=experiment,
+        experiment=experiment.resolved(),
         keys=tuple(FoldKey(seed, fold) for seed in experiment.seeds for fold in folds),
         task=data.dataset.task,
         metric=data.dataset.metric,
@@ -103,6 +97,7 @@ def describe(experiment: Experiment, data: LoadedData) -> RunInfo:
         splits_name=data.splits.source,
         splits_checksum=data.splits.checksum,
         environment=environment(),
+        numbers=NUMBERS_VERSION,
     )
 
 
@@ -111,7 +106,7 @@ def make_engine(
 ) -> Engine:
     """The engine, with as many folds side by side as ``jobs`` says."""
     if name == "local":
-        return LocalEngine(decide_jobs(jobs, pending, experiment, data.dataset))
+        return LocalEngine(decide_workers(jobs, pending, experiment, data.dataset))
     from mshgnn.lab.engines.ray import RayEngine  # an optional extra
 
-    return RayEngine(None if jobs == "auto" else parse_jobs(jobs), ray_address)
+    return RayEngine(None if jobs == "auto" else parse_workers(jobs), ray_address)

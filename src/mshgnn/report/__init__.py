@@ -1,1 +1,1 @@
-"""What a reader sees: figures and tables made from records."""
+"""What a reader sees of runs: tables for a terminal and for pages, and figures."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
-from mshgnn.lab.fold import FoldJob, LoadedData
-from mshgnn.lab.store import FoldKey, FoldResult
+from mshgnn.lab.fold import FoldJob
+from mshgnn.lab.setup import LoadedData
+from mshgnn.records.run import FoldKey, FoldResult
 from mshgnn.training.loop import EpochReport
 
 OnProgress = Callable[[FoldKey, EpochReport], None]
@@ -18,7 +19,3 @@ class Engine(Protocol):
     def run(self, jobs: Sequence[FoldJob], data: LoadedData, on_progress: OnProgress) -> Iterator[FoldResult]:
         """Results of all jobs; leaving the loop early stops the rest."""
         ...
-
-
-class FoldFailed(RuntimeError):
-    """A fold raised an error or its process died again and again; finished folds are safe."""

@@ -8,15 +8,18 @@ import signal
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
-from mshgnn.lab.engines import FoldFailed, OnProgress
-from mshgnn.lab.fold import FoldJob, LoadedData, load_data, run_fold
-from mshgnn.lab.store import FoldResult
+from mshgnn.lab.engines import OnProgress
+from mshgnn.lab.errors import FoldFailed
+from mshgnn.lab.fold import FoldJob, run_fold
+from mshgnn.lab.setup import LoadedData, load_data
 from mshgnn.machine import keep_freed_blocks
+from mshgnn.records.run import FoldResult
 from mshgnn.training.loop import EpochReport
 
 SECONDS_BETWEEN_REPORTS = 0.25
@@ -61,7 +64,7 @@ class _Worker:
 
 
 def _run_side_by_side(jobs: Sequence[FoldJob], workers: int, on_progress: OnProgress) -> Iterator[FoldResult]:
-    """A pool with one pipe a worker: a worker that dies closes its pipe and harms nobody else."""
+    """A pool with one pipe per worker: a worker that dies closes its pipe and harms nobody else."""
     waiting = deque(jobs)
     attempts = dict.fromkeys((job.key for job in jobs), 0)
     pool: dict[Connection, _Worker] = {}
@@ -77,7 +80,8 @@ def _run_side_by_side(jobs: Sequence[FoldJob], workers: int, on_progress: OnProg
     def start() -> None:
         ours, theirs = context.Pipe()
         process = context.Process(target=_work, args=(theirs,), daemon=True)
-        process.start()
+        with _interrupts_held():
+            process.start()
         theirs.close()
         pool[ours] = _Worker(process, ours, waiting[0])
         give(pool[ours])
@@ -116,12 +120,26 @@ def _run_side_by_side(jobs: Sequence[FoldJob], workers: int, on_progress: OnProg
             worker.stop()
 
 
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Let Ctrl-C wait while a process starts, and for ever in the process: a terminal sends it to all of them.
+
+    What is started meanwhile, the fork server with all its later children, inherits the block. A worker is stopped by
+    its parent; interrupted by itself it would print a traceback.
+    """
+    resource_tracker.ensure_running()  # which lifts the block when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _work(pipe: Connection) -> None:
     """A worker's life: jobs come in by the pipe, reports and results go out by it.
 
     When the parent is gone the pipe breaks and the worker ends, so a killed run leaves no orphans.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
     keep_freed_blocks()
     data: LoadedData | None = None
     try:

@@ -7,10 +7,11 @@ import secrets
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mshgnn.lab.engines import FoldFailed, OnProgress
-from mshgnn.lab.errors import LabError
-from mshgnn.lab.fold import FoldJob, LoadedData, run_fold
-from mshgnn.lab.store import FoldResult
+from mshgnn.lab.engines import OnProgress
+from mshgnn.lab.errors import FoldFailed, LabError
+from mshgnn.lab.fold import FoldJob, run_fold
+from mshgnn.lab.setup import LoadedData
+from mshgnn.records.run import FoldResult
 
 RETRIES = 5
 """How often Ray starts a task again after its worker or node died; an exception is not retried."""
@@ -29,7 +30,7 @@ class RayEngine:
 
     def run(self, jobs: Sequence[FoldJob], data: LoadedData, on_progress: OnProgress) -> Iterator[FoldResult]:
         """Results as they come; progress within a fold stays on its node."""
-        ray = import_ray()
+        ray = import_ray(own=self.address is None)
         ours = not ray.is_initialized()
         if ours:
             _start(ray, self.address, self.workers)
@@ -55,9 +56,15 @@ class RayEngine:
                 ray.shutdown()
 
 
-def import_ray() -> Any:
-    """Ray, which is an optional extra."""
+def import_ray(*, own: bool = False) -> Any:
+    """Ray, which is an optional extra. ``own``: it will start a Ray of our own, which listens to this machine alone.
+
+    Ray turns a loopback address into the machine's own; only this switch, made for other systems and read at the
+    import, keeps it on the loopback. A user's own setting stays.
+    """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    if own:
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     try:
         import ray
     except ImportError:

@@ -1,0 +1,48 @@
+"""How pages show things: the titles of data sets and models."""
+
+from __future__ import annotations
+
+GRAPH_SETS = {
+    "MUTAG": "MUTAG",
+    "PTC": "PTC",
+    "PROTEINS": "PROTEINS",
+    "NCI1": "NCI1",
+    "IMDB-BINARY": "IMDB-B",
+    "IMDB-MULTI": "IMDB-M",
+    "REDDIT-BINARY": "REDDIT-B",
+    "COLLAB": "COLLAB",
+}
+NODE_SETS = {
+    "AmazonPhoto": "Photo",
+    "AmazonComputers": "Computers",
+    "CoauthorPhysics": "Physics",
+    "Minesweeper": "Minesweeper",
+}
+JOINT_SETS = {
+    "structure-frequency-fixed": "fixed",
+    "structure-frequency-varied": "varied",
+    "structure-frequency-wellposed": "wellposed",
+}
+SETS = GRAPH_SETS | NODE_SETS | JOINT_SETS
+MODELS = {
+    "msh-stable": "**MSH-GNN `stable`**",
+    "msh-paper": "MSH-GNN `paper`",
+    "msh-released": "MSH-GNN `released`",
+    "gcn": "GCN",
+    "gat": "GAT",
+    "gatv2": "GATv2",
+    "sage": "GraphSAGE",
+    "gin": "GIN",
+    "film": "FiLM",
+    "joint-gcn": "GCN of the paper",
+    "joint-gat": "GAT of the paper",
+    "mlp": "MLP on summed features",
+    "knn": "5-NN on degree and Rayleigh statistics",
+    "wl-kernel": "1-WL kernel, support vectors",
+    "wl-lookup": "1-WL lookup table",
+    "majority": "majority class",
+}
+TUNED = {"gcn-tuned": "GCN", "gat-tuned": "GAT", "sage-tuned": "GraphSAGE", "msh-tuned": "MSHConv"}
+"""Models in the recipes of others, one per set: shown beside what was published for them, not among ``MODELS``."""
+CONTROLS = frozenset({"majority", "wl-lookup", "wl-kernel", "knn"})
+"""Models that learn nothing of what a graph network learns: every result is to be read beside them."""

@@ -1,0 +1,39 @@
+"""Figures that others have printed, kept as data with their source."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from importlib.resources import files
+
+
+@dataclass(frozen=True)
+class PublishedFigure:
+    """A printed mean with its spread (``None`` where none was printed), in percent."""
+
+    mean: float
+    std: float | None
+
+    def __str__(self) -> str:
+        """``mean ± std`` as printed."""
+        return f"{self.mean:.1f}" if self.std is None else f"{self.mean:.1f} ± {self.std:.1f}"
+
+
+def paper_figures(method: str = "MSH-GNN") -> dict[str, PublishedFigure]:
+    """What the paper prints for ``method``, by data set: its tables of graph and node classification."""
+    return _read("graph_classification.csv", method) | _read("node_classification.csv", method)
+
+
+def held_out_figures(method: str) -> dict[str, PublishedFigure]:
+    """What others have printed for ``method``, by data set, the epoch chosen on validation."""
+    return _read("held_out.csv", method)
+
+
+def _read(table: str, method: str) -> dict[str, PublishedFigure]:
+    """The figures of one method in one table, by data set."""
+    with (files("mshgnn.reproduction") / "published" / table).open(encoding="utf-8") as lines:
+        return {
+            row["dataset"]: PublishedFigure(float(row["mean"]), float(row["std"]) if row["std"] else None)
+            for row in csv.DictReader(lines)
+            if row["method"] == method and row["mean"] not in ("", "OOM")
+        }

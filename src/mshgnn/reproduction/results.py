@@ -1,0 +1,74 @@
+"""The committed records as one thing to ask: which number did which model reach where."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mshgnn.evaluation.rules import HEADLINE
+from mshgnn.records.record import Record, load_suite
+from mshgnn.reproduction.layout import SETS
+
+SUITES = ("graph", "node", "tuned", "joint")
+"""Whose records are in the tables of models; no cell is in two of them."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything under ``results/``: records of runs, and measurements kept as plain JSON."""
+
+    records: dict[tuple[str, str], Record]
+    """By data set and model, as the suites name them."""
+    trials: dict[str, list[Record]]
+    """By question: runs that chose an option, on validation alone."""
+    capacity: dict[tuple[str, str], Record]
+    """By data set and model: trained on all that is not test, without regularisation, to see what it memorises."""
+    measurements: dict[str, Any]
+    """By file name without its ending: ceilings, speed, memory."""
+
+    def cell(self, dataset: str, model: str, rule: str = HEADLINE) -> str:
+        """``mean ± std`` in percent under a rule, or a dash where nothing was run."""
+        return cell(self.records.get((dataset, model)), rule)
+
+    def mean(self, dataset: str, model: str, rule: str = HEADLINE) -> float | None:
+        """The mean in percent as a table shows it, or ``None`` where nothing was run."""
+        record = self.records.get((dataset, model))
+        return None if record is None else round(100 * record.rules[rule].mean, 1)
+
+
+def cell(record: Record | None, rule: str) -> str:
+    """``mean ± std`` in percent under a rule; one fold has no spread; a dash where there is no record."""
+    if record is None:
+        return "–"
+    result = record.rules[rule]
+    spread = "" if len(result.per_fold) == 1 else f" ± {100 * result.std:.1f}"
+    return f"{100 * result.mean:.1f}{spread}"
+
+
+def runs(record: Record) -> str:
+    """``10 folds``, ``5 seeds`` where there is one fold alone, or ``10 folds x 3 seeds``."""
+    keys = [result.key for result in record.run.results]
+    folds, seeds = len({key.fold for key in keys}), len({key.seed for key in keys})
+    parts = [(folds, "fold")] if folds > 1 or seeds == 1 else []
+    parts += [(seeds, "seed")] if seeds > 1 else []
+    return " x ".join(f"{count} {kind}" + ("" if count == 1 else "s") for count, kind in parts)
+
+
+def load_results(folder: Path) -> Results:
+    """Read the records of all suites, those of ``capacity`` and ``trials`` apart, and ``folder/*.json``."""
+    measurements = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
+    trials = {question.name: _in_order(load_suite(question)) for question in sorted((folder / "trials").glob("*/"))}
+    records = {key: record for suite in SUITES for key, record in load_suite(folder / suite).items()}
+    return Results(records, trials, load_suite(folder / "capacity"), measurements)
+
+
+def _in_order(trials: dict[tuple[str, str], Record]) -> list[Record]:
+    """Trials by name, each with its data sets in the order of their titles; ``trial-7-3`` is ``trial-7`` on 3 folds."""
+
+    def place(cell: tuple[str, str]) -> tuple[list[str], str, str]:
+        dataset, trial = cell
+        return trial.split("-")[:2], SETS[dataset].lower(), trial
+
+    return [trials[cell] for cell in sorted(trials, key=place)]

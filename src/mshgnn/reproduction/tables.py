@@ -1,0 +1,203 @@
+"""The tables of README and docs, made from the committed records and from nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mshgnn.evaluation.rules import HEADLINE, RULES
+from mshgnn.report.markdown import fill_tables, markdown
+from mshgnn.reproduction.goals import goals
+from mshgnn.reproduction.layout import CONTROLS, GRAPH_SETS, JOINT_SETS, MODELS, NODE_SETS, TUNED
+from mshgnn.reproduction.paired import graph_differences, graph_losses
+from mshgnn.reproduction.published import held_out_figures, paper_figures
+from mshgnn.reproduction.results import Results, cell, runs
+from mshgnn.reproduction.trials import TRIAL_QUESTIONS, trials
+
+
+def models_by_set(results: Results, sets: dict[str, str], shown: Iterable[str] = MODELS) -> str:
+    """``best_validation`` of the models shown that were run on any of the sets; the best mean of several in bold.
+
+    Means that read alike are bold alike. Nothing is bold where controls alone were run: they are there to be beaten.
+    """
+    models = [model for model in shown if any((dataset, model) in results.records for dataset in sets)]
+    means = {
+        dataset: [value for model in models if (value := results.mean(dataset, model)) is not None] for dataset in sets
+    }
+    learned = {dataset for dataset, model in results.records if model not in CONTROLS}
+    best = {dataset: max(found) if len(found) > 1 and dataset in learned else None for dataset, found in means.items()}
+    rows = []
+    for model in models:
+        cells = []
+        for dataset in sets:
+            text = results.cell(dataset, model)
+            value = results.mean(dataset, model)
+            cells.append(f"**{text}**" if value is not None and value == best[dataset] else text)
+        rows.append([MODELS[model], *cells])
+    return markdown(["test, %", *sets.values()], rows)
+
+
+def graph_models(results: Results) -> str:
+    """Graph classification: all models, headline rule."""
+    return models_by_set(results, GRAPH_SETS)
+
+
+def readme(results: Results) -> str:
+    """Graph classification in five rows: ours, the two usual messages, no message, no model."""
+    return models_by_set(results, GRAPH_SETS, ("msh-stable", "gcn", "gin", "mlp", "majority"))
+
+
+def node_models(results: Results) -> str:
+    """Node classification: all models, headline rule."""
+    return models_by_set(results, NODE_SETS)
+
+
+def node_tuned(results: Results) -> str:
+    """Recipes of others run here, beside what was published for them and beside `stable`, by two rules.
+
+    Each is also shown with its epochs chosen on test: how far above the headline that alone brings a figure.
+    """
+    rules = (HEADLINE, "best_test_per_fold")
+    rows = []
+    for dataset, title in NODE_SETS.items():
+        for model, name in TUNED.items():
+            record = results.records.get((dataset, model))
+            if record is not None:
+                published = held_out_figures(f"tuned {name}").get(dataset, "–")
+                here = [cell(record, rule) for rule in rules]
+                ours = [results.cell(dataset, "msh-stable", rule) for rule in rules]
+                rows.append([f"{title}, {name} ({runs(record)})", str(published), *here, *ours])
+    by_rule = [f"{who}, `{rule}`" for who in ("the same recipe here", "MSH-GNN `stable`") for rule in rules]
+    return markdown(["test, %", "published", *by_rule], rows)
+
+
+def rules_by_set(results: Results) -> str:
+    """MSH-GNN `stable` under all five rules beside the paper's number and the 1-WL ceiling."""
+    ceilings = results.measurements.get("ceilings", {})
+    paper = paper_figures()
+    rows = []
+    for dataset, title in GRAPH_SETS.items():
+        ceiling = f"{ceilings[dataset]:.1f}" if dataset in ceilings else "–"
+        cells = [results.cell(dataset, "msh-stable", rule) for rule in RULES]
+        rows.append([title, *cells, str(paper[dataset]), ceiling])
+    marked = [f"`{rule}`" for rule in RULES]
+    return markdown(["MSH-GNN `stable`, %", *marked, "paper prints", "1-WL ceiling"], rows)
+
+
+def joint(results: Results) -> str:
+    """The joint structure-frequency task: accuracy of the three variants, parameters, inference time and memory."""
+    costs = results.measurements.get("joint-cost", {})
+    models = [model for model in MODELS if any((dataset, model) in results.records for dataset in JOINT_SETS)]
+    rows = []
+    for model in models:
+        record = next(results.records[key] for key in results.records if key[1] == model and key[0] in JOINT_SETS)
+        cost = costs.get(model)
+        rows.append(
+            [
+                MODELS[model],
+                f"{record.parameters:,}" if record.parameters else "–",
+                *(results.cell(dataset, model) for dataset in JOINT_SETS),
+                f"{cost['inference_ms']:.1f}" if cost else "–",
+                f"{cost['peak_mb']:.1f}" if cost else "–",
+            ]
+        )
+    limits = results.measurements.get("joint-limits", {})
+    for title, limit in (("what family, size and eigenvalue tell", "eigenvalue"), ("ceiling of the task", "ceiling")):
+        cells = [f"{limits[dataset][limit]:.1f}" if dataset in limits else "–" for dataset in JOINT_SETS]
+        rows.append([f"*{title}*", "", *cells, "", ""])
+    return markdown(["test accuracy, %", "parameters", *JOINT_SETS.values(), "inference, ms", "peak memory, MB"], rows)
+
+
+def joint_rules(results: Results) -> str:
+    """The joint structure-frequency task under all five rules, one row a network and variant."""
+    networks = [model for model in MODELS if model not in CONTROLS]
+    rows = [
+        [f"{MODELS[model]}, {title}", *(results.cell(dataset, model, rule) for rule in RULES)]
+        for model in networks
+        for dataset, title in JOINT_SETS.items()
+        if (dataset, model) in results.records
+    ]
+    return markdown(["accuracy, %", *(f"`{rule}`" for rule in RULES)], rows)
+
+
+def capacity(results: Results) -> str:
+    """What a long run without regularisation memorises, under the rule behind the paper's numbers."""
+    paper = paper_figures()
+    rows = []
+    for dataset, title in GRAPH_SETS.items():
+        record = results.capacity.get((dataset, "msh-stable"))
+        if record is None:
+            continue
+        folds = record.run.results
+        trained = sum(fold.curves.train_metric.max() for fold in folds) / len(folds)
+        rows.append(
+            [
+                f"{title} ({runs(record)})",
+                f"{100 * trained:.1f}",
+                cell(record, "whole_set_best"),
+                cell(results.capacity.get((dataset, "wl-lookup")), "whole_set_best"),
+                str(paper[dataset]),
+            ]
+        )
+    header = ["%", "training graphs", "all graphs", "1-WL lookup table", "paper prints"]
+    return markdown(header, rows)
+
+
+def bench(results: Results) -> str:
+    """The goals of the speed comparison, and what each committed run of it measured, one column a run."""
+    measured = [run for name, run in sorted(results.measurements.items()) if name.startswith("bench-compare")]
+    by_text = [{goal["text"]: goal for goal in run["goals"]} for run in measured]
+    goals = {text: goal for run in by_text for text, goal in run.items()}
+    rows = [
+        [
+            text,
+            f"{'at least' if goal['at_least'] else 'at most'} {goal['bound']:g}",
+            *(_reached(run.get(text)) for run in by_text),
+        ]
+        for text, goal in goals.items()
+    ]
+    return markdown(["ratio in one run", "goal", *(_machine(run["environment"]) for run in measured)], rows)
+
+
+def _reached(goal: dict[str, Any] | None) -> str:
+    """What was measured for a goal, and whether that misses it; a dash where a run left it out."""
+    if goal is None:
+        return "–"
+    return f"{goal['measured']:.2f}" + ("" if goal["met"] else " (missed)")
+
+
+def _machine(environment: dict[str, Any]) -> str:
+    """The processor, and what malloc did with freed memory where it was told."""
+    processor = str(environment["processor"]).replace("(R)", "").removesuffix(" Processor")
+    return processor + (", freed memory kept" if environment.get("freed_memory") == "kept" else "")
+
+
+TABLES: dict[str, Callable[[Results], str]] = {
+    "readme": readme,
+    "graph-models": graph_models,
+    "graph-differences": graph_differences,
+    "graph-losses": graph_losses,
+    "graph-rules": rules_by_set,
+    "node-models": node_models,
+    "node-tuned": node_tuned,
+    "goals": goals,
+    "joint": joint,
+    "joint-rules": joint_rules,
+    "capacity": capacity,
+    **{f"trials-{question}": partial(trials, question=question) for question in TRIAL_QUESTIONS},
+    "bench": bench,
+}
+
+
+def filled(text: str, results: Results) -> str:
+    """``text`` with every table that it names made from the records."""
+    return fill_tables(text, {name: partial(table, results) for name, table in TABLES.items()})
+
+
+def stale(pages: Sequence[Path], results: Results) -> list[Path]:
+    """The pages whose tables differ from what the records say."""
+    return [
+        page for page in pages if filled(page.read_text(encoding="utf-8"), results) != page.read_text(encoding="utf-8")
+    ]

@@ -1,0 +1,59 @@
+"""Differences by fold against scipy's standard error."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.stats import sem
+
+from mshgnn.records.record import Record
+from mshgnn.records.run import FoldKey
+from mshgnn.reproduction.paired import graph_differences, graph_losses
+from mshgnn.reproduction.results import Results
+from support.runs import make_record
+
+
+def with_folds(record: Record, accuracies: list[float], splits: str = "same") -> Record:
+    headline = replace(record.rules["best_validation"], per_fold=tuple(accuracies))
+    run = replace(record.run, info=replace(record.info, splits_checksum=splits))
+    return replace(record, run=run, stored={**record.rules, "best_validation": headline})
+
+
+def test_differences_are_paired_by_fold_and_only_on_the_same_splits() -> None:
+    ours, theirs = [0.80, 0.70, 0.90], [0.75, 0.68, 0.88]
+    records = {
+        ("NCI1", "msh-stable"): with_folds(make_record("NCI1", "msh-stable", 0.8), ours),
+        ("NCI1", "gin"): with_folds(make_record("NCI1", "gin", 0.8), theirs),
+        ("NCI1", "gcn"): with_folds(make_record("NCI1", "gcn", 0.8), theirs, splits="others"),
+    }
+    gcn, _, gin, _ = graph_differences(Results(records, {}, {}, {})).splitlines()[2:]
+    points = 100 * (np.array(ours) - np.array(theirs))
+    assert f" {points.mean():+.1f} ± {sem(points):.1f} |" in gin
+    assert "±" not in gcn
+
+
+def with_losses(record: Record, validation: list[list[float]], test: list[list[float]]) -> Record:
+    (first,) = record.run.results
+    curves = [
+        replace(first.curves, validation_loss=np.array(chosen), test_loss=np.array(shown))
+        for chosen, shown in zip(validation, test, strict=True)
+    ]
+    folds = tuple(replace(first, key=FoldKey(0, fold), curves=curve) for fold, curve in enumerate(curves))
+    return replace(record, run=replace(record.run, results=folds))
+
+
+def test_losses_are_of_the_epoch_with_the_lowest_validation_loss() -> None:
+    records = {
+        ("MUTAG", "msh-stable"): with_losses(
+            make_record("MUTAG", "msh-stable", 0.8), [[0.3, 0.2], [0.1, 0.4]], [[0.1, 0.5], [0.3, 0.1]]
+        ),
+        ("MUTAG", "gin"): with_losses(
+            make_record("MUTAG", "gin", 0.8), [[0.9, 0.8], [0.8, np.nan]], [[0.0, 0.6], [0.7, 0.0]]
+        ),
+    }
+    stable, _, _, gin, _, mlp = graph_losses(Results(records, {}, {}, {})).splitlines()[2:]
+    assert stable.split(" | ")[1] == "0.400"  # 0.5 and 0.3
+    error = sem([0.6 - 0.5, 0.7 - 0.3])
+    assert gin.split(" | ")[1] == f"0.650 (+0.250 ± {error:.3f})"
+    assert mlp.split(" | ")[1] == "–"
