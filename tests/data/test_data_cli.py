@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from data_helpers import SMALL, needs_mirror, shared_root, write_tu_zip
+from data_helpers import SMALL, needs_mirror, shared_root, write_tu, write_tu_zip
 from typer.testing import CliRunner
 
 from mshgnn.cli.data import data_app
@@ -67,3 +67,20 @@ def test_every_help_has_an_example(command: str) -> None:
     code, output = run(command, "--help")
     assert code == 0
     assert f"Example: mshgnn data {command}" in output
+
+
+def test_info_of_own_data_says_what_was_inferred(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    lines = (f'{{"edges": [[0, 1]], "num_nodes": 3, "target": {index * 0.5}}}' for index in range(20))
+    path.write_text("\n".join(lines))
+    code, output = run("info", str(path))
+    assert code == 0
+    assert "task: graph, regress (target), metric: rmse, edge features: 0" in output
+    assert "splits: own, 10 fold(s), first: 16 / 2 / 2" in output
+
+
+def test_plot_of_own_data(tmp_path: Path) -> None:
+    folder = write_tu(tmp_path / "SMALL", SMALL)
+    code, _ = run("plot", str(folder), "-o", str(tmp_path / "classes.svg"))
+    assert code == 0
+    assert (tmp_path / "classes.svg").exists()

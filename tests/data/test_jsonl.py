@@ -83,8 +83,7 @@ def test_edge_features_of_another_width_are_refused_with_their_line(columns: int
         ('{"edges": [], "node_features": [[1, 2]]}', "missing target"),
         ('{"edges": [], "node_features": [[1, 2]], "target": null}', "missing target"),
         ('{"edges": [], "node_features": [[1, 2]], "target": ""}', "missing target"),
-        ('{"edges": [], "node_features": [[1, 2]], "target": 0.5}', "whole number or a word"),
-        ('{"edges": [], "node_features": [[1, 2]], "target": true}', "whole number or a word"),
+        ('{"edges": [], "node_features": [[1, 2]], "target": true}', "number or a word"),
         ('{"node_features": [[1, 2]], "target": 0}', "missing edges"),
         ('{"edges": [], "target": 0}', "exactly one of"),
         (
@@ -101,6 +100,32 @@ def test_edge_features_of_another_width_are_refused_with_their_line(columns: int
 def test_bad_rows_are_refused_with_their_line(tmp_path: Path, line: str | bytes, message: str) -> None:
     with pytest.raises(DataError, match=rf"mine.jsonl: line 3: .*({message})"):
         load_own(write(tmp_path, GOOD, GOOD, line, GOOD))
+
+
+def test_numbers_and_several_targets_with_gaps(tmp_path: Path) -> None:
+    regress = load_own(write(tmp_path, GOOD, GOOD.replace('"target": 0', '"target": 0.5')))
+    assert (regress.objective, regress.labels().tolist()) == ("regress", [[0.0], [0.5]])
+    several = [GOOD.replace('"target": 0', f'"target": {{"a": {a}, "b": {b}}}') for a, b in (("1", "0"), ("null", "1"))]
+    labels = load_own(write(tmp_path, *several))
+    assert (labels.objective, labels.target_names) == ("multilabel", ("a", "b"))
+    assert load_own(write(tmp_path, *several), target="b").labels().tolist() == [0, 1]
+    with pytest.raises(DataError, match="no target 'c'; targets are a, b"):
+        load_own(write(tmp_path, *several), target="c")
+    with pytest.raises(DataError, match="line 2: targets are target, the first graph has a, b"):
+        load_own(write(tmp_path, several[0], GOOD))
+
+
+def test_targets_of_nodes(tmp_path: Path) -> None:
+    line = '{"edges": [[0, 1], [1, 2]], "num_nodes": 3, "node_targets": ["b", null, "a"]}'
+    dataset = load_own(write(tmp_path, line))
+    assert (dataset.task, dataset.class_names, dataset.labels().tolist()) == ("node", ("a", "b"), [1, -1, 0])
+    for bad, message in (
+        ([line, line], "line 2: a node task is a single graph"),
+        ([line.replace(", null", "")], "line 1: node_targets must be a list of 3 targets"),
+        ([line.replace('"edges"', '"target": 1, "edges"')], "either target or node_targets"),
+    ):
+        with pytest.raises(DataError, match=message):
+            load_own(write(tmp_path, *bad))
 
 
 def test_an_empty_and_a_missing_file(tmp_path: Path) -> None:

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 import builtins
+import gzip
 from pathlib import Path
 
 import pytest
+import torch
+from torch_geometric.utils import from_smiles, one_hot
+from torch_geometric.utils.smiles import x_map
 
-from mshgnn.data import DataError, load_own
+from mshgnn.data import DataError, load_own, load_splits, read_own
+from mshgnn.data.readers.asked import Asked
 from mshgnn.data.readers.molecules import molecule
 
 pytest.importorskip("rdkit")
@@ -37,11 +42,11 @@ def test_other_column_names(tmp_path: Path) -> None:
     [
         ("smiles,target\nCC,1\nC(C,0\n", r"line 3: not a molecule: 'C\(C'"),
         ("smiles,target\nCC,1\n,0\n", "line 3: not a molecule: ''"),
-        ("smiles,target\nCC,1\nC,\n", "line 3: missing target"),
-        ("smiles,target\nCC,1\nC,nan\n", "line 3: missing target"),
-        ("smiles,target\nCC,1\nC,0.3\n", "line 3: target must be"),
+        ("smiles,target\nCC,1\nC,\n", "line 3: column 'target': missing target"),
+        ("smiles,target\nCC,1\nC,nan\n", "line 3: column 'target': missing target"),
+        ("smiles,target\nCC,yes\nC,0.3\n", "line 3: column 'target': target must be"),
         ("smiles,target\nCC,1\nC\n", "line 3: 1 cells, the header has 2"),
-        ("smiles,target,target\nCC,1,0\n", "line 1: column .target. is there twice"),
+        ("smiles,target,target\nCC,1,0\n", "line 1: column .target. is there twice; say .target.0. or"),
         ("smiles,target\nCC,1\nC,1,2\n", "line 3: 3 cells"),
         ('smiles,target\nCC,1\n"C,1\n', "line 3: "),
         ("smile,target\nCC,1\n", "line 1: no column 'smiles'; columns are smile, target"),
@@ -55,6 +60,92 @@ def test_other_column_names(tmp_path: Path) -> None:
 def test_bad_rows_are_refused_with_their_line(tmp_path: Path, content: str | bytes, message: str) -> None:
     with pytest.raises(DataError, match=message):
         load_own(write(tmp_path, content))
+
+
+def test_numbers_are_regressed_and_columns_may_be_several_with_blanks(tmp_path: Path) -> None:
+    one = load_own(write(tmp_path, "smiles,target\nCC,1\nC,0.3\n"))
+    assert (one.objective, one.metric, one.target_names) == ("regress", "rmse", ("target",))
+    table = "name,smiles,a,b,c\nx,CC,0,1,0.5\ny,C,,0,1\n"
+    labels = load_own(write(tmp_path, table), target=["a", "b"])
+    assert (labels.objective, labels.target_names) == ("multilabel", ("a", "b"))
+    assert labels.labels().isnan().tolist() == [[False, False], [True, False]]
+    rest = load_own(write(tmp_path, table), target="*", ignore=["name"])
+    assert (rest.objective, rest.target_names) == ("regress", ("a", "b", "c"))
+    assert load_own(write(tmp_path, table), target="b", metric="roc_auc").objective == "rank"
+
+
+def test_a_column_may_be_the_only_one_left_or_must_be_named(tmp_path: Path) -> None:
+    assert load_own(write(tmp_path, "smiles,p_np\nCC,1\nC,0\n")).target_names == ("p_np",)
+    with pytest.raises(DataError, match="which column is the target\\? columns are a, b"):
+        load_own(write(tmp_path, "smiles,a,b\nCC,1,2\n"))
+    with pytest.raises(DataError, match="no column 'c'; columns are smiles, a, b"):
+        load_own(write(tmp_path, "smiles,a,b\nCC,1,2\n"), target="c")
+
+
+def test_columns_of_one_name_are_numbered(tmp_path: Path) -> None:
+    dataset = load_own(write(tmp_path, "smiles,e,e\nCC,1.5,2\nC,0,3.5\n"), target="*")
+    assert (dataset.target_names, dataset.labels().tolist()) == (("e.0", "e.1"), [[1.5, 2.0], [0.0, 3.5]])
+
+
+def test_many_whole_numbers_are_a_question(tmp_path: Path) -> None:
+    path = write(tmp_path, "smiles,target\n" + "".join(f"{'C' * (i + 1)},{i}\n" for i in range(30)))
+    with pytest.raises(DataError, match="30 different whole numbers"):
+        load_own(path)
+    assert load_own(path, objective="regress").objective == "regress"
+    assert load_own(path, objective="classify").num_classes == 30
+
+
+def test_a_split_column_divides(tmp_path: Path) -> None:
+    words = ["train", "Valid", "test", "train", ""]
+    path = write(tmp_path, "smiles,target,split\n" + "".join(f"C,{i % 2},{word}\n" for i, word in enumerate(words)))
+    splits = load_splits(load_own(path))
+    assert splits.source == "inside"
+    assert [part.tolist() for part in splits.folds[0]] == [[0, 3], [1], [2]]
+    with pytest.raises(DataError, match=r"line 2: column 'split': train, val, test or nothing, not 'dev'"):
+        load_own(write(tmp_path, "smiles,target,split\nC,1,dev\n"))
+
+
+def test_bad_molecules_can_be_left_out_with_one_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = write(tmp_path, "smiles,target\nCC,1\nC(C,0\nO,0\nxx,1\n")
+    read = read_own(path, Asked(on_error="skip"))
+    assert read.dataset.labels().tolist() == [1, 0]
+    assert [row for row, _ in read.skipped] == [1, 3]
+    (record,) = caplog.records
+    assert "line 3: not a molecule" in record.getMessage()
+    assert "1 more: left out of 4 rows" in record.getMessage()
+    with pytest.raises(DataError, match="'stop' or 'skip'"):
+        load_own(path, on_error="never")  # type: ignore[arg-type]
+
+
+def test_gzipped_and_tab_separated_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = load_own(write(tmp_path, "smiles,target\nCC,1\nC,0\n"))
+    (tmp_path / "a.tsv").write_text("smiles\ttarget\nCC\t1\nC\t0\n")
+    (tmp_path / "b.csv.gz").write_bytes(gzip.compress(b"smiles,target\nCC,1\nC,0\n"))
+    for name in ("a.tsv", "b.csv.gz"):
+        read = load_own(tmp_path / name)
+        assert (read.checksum, read.name) == (plain.checksum, name[0])
+    (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(b"smiles,target\n" * 100)[:-10])
+    with pytest.raises(DataError, match=r"cut.csv.gz: damaged"):
+        load_own(tmp_path / "cut.csv.gz")
+    monkeypatch.setenv("MSHGNN_LIMITS", "unpacked=1000")
+    (tmp_path / "bomb.csv.gz").write_bytes(gzip.compress(b"smiles,target\n" + b"C,1\n" * 10_000))
+    with pytest.raises(DataError, match=r"bomb.csv.gz: 1,002 bytes unpacked, more than the limit of 1,000"):
+        load_own(tmp_path / "bomb.csv.gz")
+
+
+def test_parquet_is_read_or_the_package_named(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    with pytest.raises(DataError, match=r"a.parquet: (Parquet needs pyarrow|damaged)"):
+        load_own(tmp_path / "a.parquet")
+
+
+def test_features_are_pygs_categories_one_hot(tmp_path: Path) -> None:
+    given, ours = from_smiles("C[C@H](N)c1ccccc1"), molecule("C[C@H](N)c1ccccc1")
+    expected = torch.cat(
+        [one_hot(codes, num_classes=len(values)) for codes, values in zip(given.x.t(), x_map.values(), strict=True)], 1
+    )
+    assert torch.equal(ours.x, expected)
+    assert torch.equal(ours.edge_index, given.edge_index)
 
 
 def test_without_rdkit_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ def test_what_is_no_dataset_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello")
     for path, message in (
         (tmp_path / "nowhere", "not found"),
-        (tmp_path / "a.txt", r"expected a folder in TU text form, a .jsonl or a .csv"),
+        (tmp_path / "a.txt", r"expected a .jsonl, a table of SMILES"),
         (tmp_path, r"expected one NAME_A.txt, found none"),
     ):
         with pytest.raises(DataError, match=message):

@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
+from data_helpers import SMALL, write_tu_zip
 from torch_geometric.data import Data
 from torch_geometric.utils import from_networkx, to_undirected
 
@@ -80,12 +81,14 @@ def test_wrong_requests(dataset: GraphDataset, tmp_path: Path) -> None:
         add_encoding(dataset, "lappe", 119, root=tmp_path)
 
 
-def test_load_adds_encodings_in_their_order(tmp_path: Path) -> None:
-    plain = load("structure-frequency-fixed", root=tmp_path)
-    encoded = load("structure-frequency-fixed", encodings={"rwpe": 2, "lappe": 3}, root=tmp_path)
-    assert (encoded.num_features, encoded.catalogued) == (6, True)
-    walked = add_encoding(plain, "rwpe", 2, root=tmp_path)
-    assert torch.equal(encoded[7].x[:, :3], walked[7].x)
+def test_load_adds_encodings_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_tu_zip(tmp_path / "SMALL.zip", SMALL)
+    monkeypatch.setenv("MSHGNN_MIRROR", str(tmp_path))
+    plain = load("SMALL", root=tmp_path / "root")
+    encoded = load("SMALL", encodings={"rwpe": 2, "lappe": 1}, root=tmp_path / "root")
+    assert (plain.num_features, encoded.num_features, encoded.catalogued) == (3, 6, True)
+    walked = add_encoding(plain, "rwpe", 2, root=tmp_path / "root")
+    assert torch.equal(encoded[2].x[:, :5], walked[2].x)
 
 
 def stars(*leaves: int) -> list[Data]:

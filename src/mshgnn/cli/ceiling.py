@@ -9,7 +9,9 @@ import typer
 
 
 def ceiling(
-    datasets: Annotated[list[str], typer.Argument(metavar="DATASET...", help="Data sets by name.")],
+    datasets: Annotated[
+        list[str], typer.Argument(metavar="DATASET...", help="Data sets by name, or paths to data of your own.")
+    ],
     rounds: Annotated[int, typer.Option(min=0, help="Rounds of colour refinement.")] = 3,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Also keep the ceilings, in percent, in this file.")
@@ -25,7 +27,8 @@ def ceiling(
     from rich.console import Console
     from rich.table import Table
 
-    from mshgnn.data import load, load_splits
+    from mshgnn.data import load_any, load_splits
+    from mshgnn.errors import UserError
     from mshgnn.evaluation.ceiling import wl_ceiling, wl_lookup_score
 
     console = Console()
@@ -33,7 +36,9 @@ def ceiling(
     if json_file is not None and json_file.exists():
         kept = json.loads(json_file.read_text(encoding="utf-8"))
     for name in datasets:
-        dataset = load(name)
+        dataset = load_any(name)
+        if dataset.objective not in ("classify", "rank"):
+            raise UserError(f"{name}: a ceiling is for classes; its objective is {dataset.objective!r}")
         found = wl_ceiling(dataset, rounds)
         table = Table("round", "node colours", "classes", "in conflict", "ceiling, %")
         table.title = f"{found.dataset}: {found.items:,} {dataset.task}s, first colours from {found.initial}"

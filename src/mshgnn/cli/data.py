@@ -57,7 +57,9 @@ def list_sets(
 
 
 @data_app.command()
-def info(name: Annotated[str, typer.Argument(help="A name of 'mshgnn data list', in any case.")]) -> None:
+def info(
+    name: Annotated[str, typer.Argument(help="A name of 'mshgnn data list', or a path to data of your own.")],
+) -> None:
     """Check a data set on disk against what is expected of its files and what the paper's table states.
 
     Example: mshgnn data info NCI1
@@ -65,22 +67,29 @@ def info(name: Annotated[str, typer.Argument(help="A name of 'mshgnn data list',
     from rich.console import Console
     from rich.table import Table
 
-    from mshgnn.data import load, load_splits
+    from mshgnn.data import load_any, load_splits
     from mshgnn.data.catalogue import find
-    from mshgnn.data.sizes import compare, self_loops_in_files
+    from mshgnn.data.sizes import compare, measured_rows, self_loops_in_files
 
-    entry, dataset = find(name), load(name)
-    table = Table("", "on disk", "expected", "paper", "", title=entry.name, title_justify="left")
-    rows = compare(dataset)
+    dataset = load_any(name)
+    rows = compare(dataset) if dataset.catalogued else measured_rows(dataset)
+    shown = ("on disk", "expected", "paper", "") if dataset.catalogued else ("on disk",)
+    table = Table("", *shown, title=dataset.name, title_justify="left")
     for row in rows:
-        table.add_row(row.figure, *(_number(value) for value in row[1:]), row.remark)
+        cells = [_number(value) for value in row[1:]]
+        table.add_row(row.figure, *((*cells, row.remark) if dataset.catalogued else cells[:1]))
     Console(width=None if Console().is_terminal else 100).print(table)
-    splits = load_splits(dataset)
-    parts = " / ".join(f"{len(part):,}" for part in splits.folds[0])
-    print(f"task: {dataset.task}, metric: {dataset.metric}, edge features: {dataset.edge_dim}")
-    loops = self_loops_in_files(entry)
+    targets = ", ".join(dataset.target_names[:6]) + ("..." if len(dataset.target_names) > 6 else "")
+    print(
+        f"task: {dataset.task}, {dataset.objective}{f' ({targets})' if targets else ''}, metric: {dataset.metric}, ",
+        end="",
+    )
+    print(f"edge features: {dataset.edge_dim}")
+    loops = self_loops_in_files(find(dataset.name)) if dataset.catalogued else 0
     if loops:
         print(f"self-loops: {loops:,} in the files, counted above as edges, left out when loaded (as PyG does)")
+    splits = load_splits(dataset)
+    parts = " / ".join(f"{len(part):,}" for part in splits.folds[0])
     print(f"splits: {splits.source}, {len(splits.folds)} fold(s), first: {parts} (train / validation / test)")
     print(f"checksum: {dataset.checksum}")
     if any(row.expected is not None and row.expected != row.on_disk for row in rows):
@@ -107,17 +116,19 @@ def fetch(names: Annotated[list[str], typer.Argument(help="Names, or 'all' for t
 
 @data_app.command()
 def plot(
-    name: Annotated[str, typer.Argument(help="structure-frequency[-fixed|-varied|-wellposed], or a set of graphs.")],
+    name: Annotated[
+        str, typer.Argument(help="structure-frequency[-fixed|-varied|-wellposed], a set of graphs, or a path.")
+    ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Picture file: .png, .svg or .pdf.")] = None,
 ) -> None:
     """Draw one graph of each class.
 
     Example: mshgnn data plot structure-frequency -o classes.png
     """
-    from mshgnn.data import load
+    from mshgnn.data import load_any
     from mshgnn.data.plots import plot_classes
 
-    dataset = load("structure-frequency-fixed" if name.casefold() == "structure-frequency" else name)
+    dataset = load_any("structure-frequency-fixed" if name.casefold() == "structure-frequency" else name)
     path = output or Path(f"{dataset.name}.png")
     plot_classes(dataset, path)
     print(f"wrote {path}")

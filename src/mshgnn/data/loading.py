@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,8 @@ from torch_geometric.transforms import LargestConnectedComponents, NormalizeFeat
 from mshgnn.data.catalogue import Entry, find
 from mshgnn.data.dataset import DataError, GraphDataset
 from mshgnn.data.from_graphs import from_graphs
+from mshgnn.data.readers.own import load_own
+from mshgnn.data.readers.table import SUFFIXES
 from mshgnn.data.sources.store import data_root
 from mshgnn.data.sources.upstream import open_upstream
 from mshgnn.data.structure_frequency import StructureFrequencyDataset
@@ -65,6 +68,13 @@ def load(
         class_names=class_names,
     )
     return add_encodings(replace(dataset, catalogued=True), encodings or {}, root=root)
+
+
+def load_any(name_or_path: str) -> GraphDataset:
+    """A data set by its name, or a user's own by its path: what has a separator or the ending of a data file."""
+    if any(mark in name_or_path for mark in {"/", os.sep}) or name_or_path.endswith((".jsonl", *SUFFIXES)):
+        return load_own(name_or_path)
+    return load(name_or_path)
 
 
 def _graphs(entry: Entry, features: str, root: Path | None) -> tuple[list[Data], int, tuple[str, ...]]:

@@ -61,6 +61,11 @@ def compare(dataset: GraphDataset, root: Path | None = None) -> list[Comparison]
     return _rows(disk, entry.expected, None) + of_component[:2]
 
 
+def measured_rows(dataset: GraphDataset) -> list[Comparison]:
+    """The figures of any data set; nothing is known to compare them with."""
+    return _rows(measure(dataset), None, None)
+
+
 def _rows(disk: Figures, expected: Figures | None, paper: Figures | None) -> list[Comparison]:
     if disk.items == disk.nodes:
         names = {"nodes": "nodes", "edges": "edges"}

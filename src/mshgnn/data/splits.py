@@ -21,6 +21,9 @@ from mshgnn.data.targets import is_missing
 
 SOURCES = ("default", "fair-comparison", "tuned", "inside", "own", "cross-validation")
 OWN_SEED = 20260101
+PARTS = ("train", "val", "test")
+"""What a split column and the names of masks call the parts."""
+
 _TUNED_FILES = {
     "AmazonPhoto": "tuned_amazon_photo.npz",
     "AmazonComputers": "tuned_amazon_computers.npz",
@@ -53,8 +56,8 @@ def load_splits(dataset: GraphDataset, source: str = "default") -> Splits:
         dataset: what ``load`` or a reader of own graphs returned.
         source: ``fair-comparison`` (10 folds, TU sets) and ``tuned`` (node sets) read the given files in the
             ``splits`` folder beside the mirror; ``inside`` the masks of a graph, ``[nodes]`` or
-            ``[nodes, folds]``, which may leave nodes out; ``own`` the package's stratified files, or for a user's
-            data the same division made on the spot.
+            ``[nodes, folds]``, or the ``split`` of every graph, which may leave items out; ``own`` the package's
+            stratified files, or for a user's data the same division made on the spot.
             ``default`` is the first of these that is there; ``cross-validation`` gives its validation parts to
             training, as papers do that choose nothing on validation. Nodes without a target are in no part.
     """
@@ -128,7 +131,7 @@ def fold_assignment(labels: Tensor, num_folds: int, seed: int = OWN_SEED) -> str
 
 
 def _first_source(dataset: GraphDataset) -> str:
-    if dataset.task == "node" and "train_mask" in dataset.graphs[0]:
+    if ("train_mask" if dataset.task == "node" else "split") in dataset.graphs[0]:
         return "inside"
     for source in ("fair-comparison", "tuned"):
         path = _given_path(dataset, source)
@@ -177,10 +180,12 @@ def _tuned(path: Path) -> list[Split]:
 
 
 def _inside(dataset: GraphDataset) -> list[Split]:
-    graph = dataset.graphs[0]
-    if dataset.task == "graph" or "train_mask" not in graph:
+    if ("train_mask" if dataset.task == "node" else "split") not in dataset.graphs[0]:
         raise DataError(f"{dataset.name}: its file has no splits inside")
-    masks = [_mask(dataset, key) for key in ("train_mask", "val_mask", "test_mask")]
+    if dataset.task == "graph":
+        words = [graph.get("split") for graph in dataset.graphs]
+        return [Split(*(_indices([i for i, word in enumerate(words) if word == part]) for part in PARTS))]
+    masks = [_mask(dataset, f"{part}_mask") for part in PARTS]
     if len({mask.shape[1] for mask in masks}) != 1:
         raise DataError(f"{dataset.name}: its masks have {', '.join(str(mask.shape[1]) for mask in masks)} folds")
     return [

@@ -43,7 +43,7 @@ def settle(name: str, task: Task, values: Tensor, wish: Wish) -> Targets:
     Without a wish, whole numbers in one column are classes and other numbers are regressed; several columns of 0 and 1
     are labels, other columns are regressed. A metric that belongs to one objective names it.
     """
-    objective = wish.objective or _objective_of_metric(name, values, wish.metric) or _inferred(name, values)
+    objective = wish.objective or objective_of_metric(name, values.shape[1], wish.metric) or _inferred(name, values)
     if objective not in METRICS:
         raise DataError(f"{name}: unknown objective {objective!r}{did_you_mean(str(objective), METRICS)}")
     metric = wish.metric or METRICS[objective][0]
@@ -68,14 +68,15 @@ def settle(name: str, task: Task, values: Tensor, wish: Wish) -> Targets:
     return Targets(numbers, objective, metric, 2 if objective == "multilabel" else 0, (), target_names)
 
 
-def _objective_of_metric(name: str, values: Tensor, metric: str | None) -> Objective | None:
+def objective_of_metric(name: str, num_targets: int, metric: str | None) -> Objective | None:
+    """The objective a metric speaks of; None where none is named."""
     if metric is None:
         return None
     fitting: list[Objective] = [objective for objective, metrics in METRICS.items() if metric in metrics]
     if not fitting:
         known = sorted({name for metrics in METRICS.values() for name in metrics})
         raise DataError(f"{name}: unknown metric {metric!r}{did_you_mean(str(metric), known)}")
-    return "multilabel" if "multilabel" in fitting and values.shape[1] > 1 else fitting[0]
+    return "multilabel" if "multilabel" in fitting and num_targets > 1 else fitting[0]
 
 
 def _inferred(name: str, values: Tensor) -> Objective:

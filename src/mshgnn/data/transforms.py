@@ -19,6 +19,8 @@ from mshgnn.data.sources.store import Kept, data_root, keep, prepared_folder
 
 # Powers of a random walk fill up: beyond this a single graph would need many gigabytes.
 MAX_RANDOM_WALK_NODES = 15_000
+DEGREE_CAP = 511
+"""Where degrees of a user's own graphs begin to share a column."""
 
 
 def set_constant(graphs: Sequence[Data]) -> None:

@@ -1,10 +1,11 @@
-"""Reader of ``.jsonl``: one graph a line.
+"""Reader of ``.jsonl``: one graph per line.
 
     {"edges": [[0, 1], [1, 2]], "node_labels": ["C", "C", "O"], "target": 1}
 
 ``edges`` are undirected, nodes count from 0. Nodes are described by ``node_features`` (a row of numbers each) or
 ``node_labels`` (numbers or words, one-hot), or only counted by ``num_nodes`` (degrees become the features).
-``edge_features`` (a row of numbers for each edge) is optional. ``target`` is a class: a whole number or a word.
+``edge_features`` (a row of numbers for each edge) is optional. ``target`` is a class (a whole number or a word), a
+number, or several by name, ``{"a": 0.5, "b": null}``. A node task is one line with ``node_targets``, one for each node.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from typing import NamedTuple, NoReturn
 
 import torch
 from torch_geometric.data import Data
-from torch_geometric.utils import coalesce, one_hot
+from torch_geometric.utils import coalesce
 
-from mshgnn.data.dataset import DataError, GraphDataset
-from mshgnn.data.from_graphs import from_graphs
+from mshgnn.data.dataset import DataError, Task
 from mshgnn.data.limits import FLOAT, check_limit
-from mshgnn.data.readers.text import ClassName, class_name, classes, text_lines
-from mshgnn.data.transforms import set_degree
+from mshgnn.data.readers.asked import Asked, Cell, Read, as_read, read_targets
+from mshgnn.data.readers.text import ClassName, in_order, text_lines
+from mshgnn.data.schema import Schema
+from mshgnn.data.transforms import DEGREE_CAP, set_degree
 
 NODE_KEYS = ("node_features", "node_labels", "num_nodes")
-KEYS = {"edges", "edge_features", "target", *NODE_KEYS}
-DEGREE_CAP = 511
+KEYS = {"edges", "edge_features", "target", "node_targets", *NODE_KEYS}
 
 
 class _Row(NamedTuple):
@@ -36,10 +37,11 @@ class _Row(NamedTuple):
     node_features: list[list[float]] | None
     node_labels: list[ClassName] | None
     edge_features: list[list[float]] | None
-    target: ClassName
+    targets: dict[str, Cell]
+    node_targets: list[Cell] | None
 
 
-def read_jsonl(path: Path, name: str | None = None) -> GraphDataset:
+def read_jsonl(path: Path, asked: Asked) -> Read:
     """Read a file of graphs; the first bad row is refused with its line number."""
     rows: list[_Row] = []
     first: _Row | None = None
@@ -65,7 +67,7 @@ def read_jsonl(path: Path, name: str | None = None) -> GraphDataset:
         rows.append(row)
     if not rows:
         raise DataError(f"{path}: there are no graphs")
-    return _dataset(rows, path, name or path.stem)
+    return _dataset(rows, path, asked)
 
 
 def _row(line: str, where: str) -> _Row:
@@ -80,8 +82,8 @@ def _row(line: str, where: str) -> _Row:
     given = [key for key in NODE_KEYS if key in content]
     if len(given) != 1:
         raise ValueError(f"exactly one of {', '.join(NODE_KEYS)} must be given, found {len(given)}")
-    if "target" not in content:
-        raise ValueError("missing target")
+    if ("target" in content) == ("node_targets" in content):
+        raise ValueError("missing target" if "target" not in content else "either target or node_targets, not both")
     if "edges" not in content:
         raise ValueError("missing edges (a graph without any has [])")
     features = _matrix(content["node_features"], "node_features") if given == ["node_features"] else None
@@ -95,7 +97,22 @@ def _row(line: str, where: str) -> _Row:
             raise ValueError(f"{len(edge_features)} edge_features for {len(edges)} edges")
         if len({tuple(sorted(edge)) for edge in edges}) != len(edges):
             raise ValueError("with edge_features every edge must be listed once")
-    return _Row(num_nodes, edges, features, labels, edge_features, class_name(content["target"]))
+    if "target" in content:
+        given = content["target"]
+        targets = (
+            {"target": _target(given)} if not isinstance(given, dict) else {k: _target(v) for k, v in given.items()}
+        )
+        return _Row(num_nodes, edges, features, labels, edge_features, targets, None)
+    of_nodes = content["node_targets"]
+    if not isinstance(of_nodes, list) or len(of_nodes) != num_nodes:
+        raise ValueError(f"node_targets must be a list of {num_nodes} targets, one for each node")
+    return _Row(num_nodes, edges, features, labels, edge_features, {}, [_target(value) for value in of_nodes])
+
+
+def _target(value: object) -> Cell:
+    if isinstance(value, bool) or not isinstance(value, str | int | float | None):
+        raise ValueError(f"target must be a number or a word, not {str(value)[:40]}")
+    return value
 
 
 def _refuse_constant(text: str) -> NoReturn:
@@ -162,38 +179,71 @@ def _check_like_first(row: _Row, first: _Row) -> None:
         values, first_values = getattr(row, key), getattr(first, key)
         if (values is None) != (first_values is None):
             raise ValueError(f"{key} must be given for all graphs or for none")
+    if row.targets.keys() != first.targets.keys():
+        raise ValueError(
+            f"targets are {', '.join(row.targets)[:60]}, the first graph has {', '.join(first.targets)[:60]}"
+        )
+    if row.node_targets is not None and row is not first:
+        raise ValueError("a node task is a single graph: node_targets are for a file of one line")
     if row.node_features and first.node_features and len(row.node_features[0]) != len(first.node_features[0]):
         raise ValueError(
             f"node_features have {len(row.node_features[0])} columns, the first graph has {len(first.node_features[0])}"
         )
 
 
-def _dataset(rows: list[_Row], path: Path, name: str) -> GraphDataset:
-    class_names, targets = classes([row.target for row in rows])
-    label_names, labels = classes([label for row in rows for label in row.node_labels or []])
-    label_width = len(label_names)
-    check_limit("columns", label_width, f"{path}: different node labels")
-    check_limit("memory", FLOAT * len(labels) * label_width, path)
+def _dataset(rows: list[_Row], path: Path, asked: Asked) -> Read:
+    task: Task = "graph" if rows[0].node_targets is None else "node"
+    if rows[0].node_targets is not None:
+        targets = read_targets({"target": rows[0].node_targets}, lambda node, _: f"{path}: node {node}", task, asked)
+    else:
+        names = asked.schema.target_names if asked.schema else asked.target or tuple(rows[0].targets)
+        unknown = [name for name in names if name not in rows[0].targets]
+        if unknown:
+            raise DataError(f"{path}: line 1: no target {unknown[0]!r}; targets are {', '.join(rows[0].targets)[:100]}")
+        columns = {name: [row.targets[name] for row in rows] for name in names}
+        targets = read_targets(columns, lambda row, _: f"{path}: line {row + 1}", task, asked)
     edge_dim = max((len(row.edge_features[0]) for row in rows if row.edge_features), default=0)
-    graphs, start = [], 0
-    for row, target in zip(rows, targets, strict=True):
-        listed = torch.tensor(row.edges, dtype=torch.long).reshape(-1, 2).t()
-        both = torch.cat([listed, listed.flip(0)], dim=1)
-        attributes = None
-        if edge_dim:
-            given = torch.tensor(row.edge_features, dtype=torch.float32).reshape(-1, edge_dim)
-            attributes = torch.cat([given, given])
-        edge_index, attributes = coalesce(both, attributes, row.num_nodes)
-        graph = Data(edge_index=edge_index, y=torch.tensor([target]), num_nodes=row.num_nodes)
-        if attributes is not None:
-            graph.edge_attr = attributes
-        if row.node_features is not None:
+    graphs = [_graph(row, edge_dim) for row in rows]
+    for graph, y in zip(graphs, torch.split(targets.values, len(targets.values) // len(rows)), strict=True):
+        graph.y = y
+    labels, degree_cap = _set_features(rows, graphs, path, asked)
+    return as_read(graphs, path.stem, task, targets, asked, node_labels=labels, degree_cap=degree_cap)
+
+
+def _graph(row: _Row, edge_dim: int) -> Data:
+    """Edges both ways, with their features."""
+    listed = torch.tensor(row.edges, dtype=torch.long).reshape(-1, 2).t()
+    attributes = None
+    if edge_dim:
+        given = torch.tensor(row.edge_features, dtype=torch.float32).reshape(-1, edge_dim)
+        attributes = torch.cat([given, given])
+    edge_index, attributes = coalesce(torch.cat([listed, listed.flip(0)], dim=1), attributes, row.num_nodes)
+    graph = Data(edge_index=edge_index, num_nodes=row.num_nodes)
+    if attributes is not None:
+        graph.edge_attr = attributes
+    return graph
+
+
+def _set_features(
+    rows: list[_Row], graphs: list[Data], path: Path, asked: Asked
+) -> tuple[tuple[ClassName, ...], int | None]:
+    """Give every graph its node features; returns the vocabulary, or where degrees begin to share a column."""
+    sizes = [row.num_nodes for row in rows]
+    schema = asked.schema
+    if rows[0].node_features is not None:
+        for graph, row in zip(graphs, rows, strict=True):
             graph.x = torch.tensor(row.node_features, dtype=torch.float32)
-        elif row.node_labels is not None:
-            codes = torch.tensor(labels[start : start + row.num_nodes])
-            graph.x = one_hot(codes, num_classes=label_width)
-            start += row.num_nodes
-        graphs.append(graph)
-    if rows[0].node_features is None and rows[0].node_labels is None:
-        set_degree(graphs, DEGREE_CAP, path)
-    return from_graphs(graphs, name=name, class_names=class_names if len(class_names) > 1 else ())
+        return (), None
+    if rows[0].node_labels is not None:
+        labels = [label for row in rows for label in row.node_labels or []]
+        vocabulary = schema.node_labels if schema else in_order(labels)
+        coder = schema or Schema("graph", "classify", "accuracy", node_labels=vocabulary)
+        for graph, x in zip(graphs, torch.split(coder.one_hot(labels, str(path)), sizes), strict=True):
+            graph.x = x
+        return vocabulary, None
+    if schema is not None:
+        for graph, size in zip(graphs, sizes, strict=True):
+            graph.x = schema.degrees(graph.edge_index, size, str(path))
+        return (), schema.degree_cap
+    set_degree(graphs, DEGREE_CAP, path)
+    return (), int(graphs[0].x.shape[1]) - 1

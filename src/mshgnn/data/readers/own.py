@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Literal
 
 from torch_geometric.utils import is_undirected
 
-from mshgnn.data.dataset import DataError, GraphDataset
+from mshgnn.data.dataset import DataError, GraphDataset, Metric, Objective
 from mshgnn.data.from_graphs import from_graphs
-from mshgnn.data.readers.jsonl import DEGREE_CAP, read_jsonl
-from mshgnn.data.readers.molecules import read_smiles_csv
+from mshgnn.data.readers.asked import Asked, Read
+from mshgnn.data.readers.jsonl import read_jsonl
+from mshgnn.data.readers.molecules import read_molecules
+from mshgnn.data.readers.node_tables import node_tables, read_node_tables
+from mshgnn.data.readers.table import is_table
 from mshgnn.data.readers.tu_text import read_tu_folder, separate
-from mshgnn.data.transforms import set_degree
+from mshgnn.data.schema import Schema
+from mshgnn.data.transforms import DEGREE_CAP, set_degree
 
 TABLES = (
     "A",
@@ -25,30 +31,85 @@ TABLES = (
 )
 
 
-def load_own(path: str | Path, *, smiles: str = "smiles", target: str = "target") -> GraphDataset:
-    """Read a folder in TU text form, a ``.jsonl`` of graphs or a ``.csv`` of SMILES.
+def load_own(
+    path: str | Path,
+    *,
+    target: str | Iterable[str] = (),
+    smiles: str = "smiles",
+    objective: Objective | None = None,
+    metric: Metric | None = None,
+    id_column: str | None = None,
+    split_column: str | None = None,
+    ignore: Iterable[str] = (),
+    directed: bool = False,
+    schema: Schema | None = None,
+    on_error: Literal["stop", "skip"] = "stop",
+) -> GraphDataset:
+    """Read a user's file or folder; ``read_own`` also gives its schema.
 
-    Every row is checked; the first bad one is refused with its file and line. ``smiles`` and ``target`` name the
-    columns of a CSV.
+    - a ``.jsonl``: one graph per line, with one target for each graph or, on a single line, for each node;
+    - a table of molecules: ``.csv``, ``.tsv`` (also ``.gz``) or ``.parquet`` with a column of SMILES;
+    - a folder with ``nodes.csv`` and ``edges.csv``: one graph whose nodes have targets;
+    - a folder in TU text form.
+
+    Every row is checked; the first bad one is refused with its file, line and column.
+
+    Args:
+        path: the file or folder.
+        target: target columns of a table, ``*`` for all that are left; by default ``target`` (nodes also ``label``,
+            ``y``), or the only column left.
+        smiles: the column of SMILES strings.
+        objective: ``classify``, ``rank``, ``regress`` or ``multilabel``; by default the targets decide.
+        metric: what it is measured by; the objective's first by default.
+        id_column: the nodes' ids; by default ``id``, else the first column.
+        split_column: ``train``, ``val``, ``test`` or nothing for each row; by default ``split`` where there is one.
+        ignore: columns to leave out.
+        directed: edges of ``edges.csv`` go only from the first column to the second.
+        schema: of a model already trained: labels, classes and columns find their old places.
+        on_error: ``skip`` leaves molecules out that cannot be read, with one line in the log; ``stop`` refuses.
     """
-    path = Path(path)
+    asked = Asked(
+        target=(target,) if isinstance(target, str) else tuple(target),
+        smiles=smiles,
+        objective=objective,
+        metric=metric,
+        id=id_column,
+        split=split_column,
+        ignore=tuple(ignore),
+        directed=directed,
+        schema=schema,
+        on_error=on_error,
+    )
+    return read_own(path, asked).dataset
+
+
+def read_own(path: str | Path, asked: Asked | None = None) -> Read:
+    """The data set of ``load_own``, and the schema that made it."""
+    path, asked = Path(path), asked or Asked()
     if path.is_dir():
-        return read_tu_graphs(path)
+        tables = node_tables(path)
+        return read_node_tables(tables, path.name, asked) if tables else read_tu_graphs(path, asked)
     if path.suffix == ".jsonl":
-        return read_jsonl(path)
-    if path.suffix == ".csv":
-        return read_smiles_csv(path, smiles=smiles, target=target)
+        return read_jsonl(path, asked)
+    if is_table(path):
+        tables = node_tables(path.parent) if path.name.startswith("nodes.") else None
+        return read_node_tables(tables, path.parent.name, asked) if tables else read_molecules(path, asked)
     if not path.exists():
         raise DataError(f"{path}: file not found")
-    raise DataError(f"{path}: expected a folder in TU text form, a .jsonl or a .csv of SMILES")
+    raise DataError(
+        f"{path}: expected a .jsonl, a table of SMILES (.csv, .tsv, .parquet), or a folder with nodes.csv and "
+        "edges.csv or in TU text form"
+    )
 
 
-def read_tu_graphs(folder: Path) -> GraphDataset:
+def read_tu_graphs(folder: Path, asked: Asked) -> Read:
     """Read ``NAME_A.txt`` and its companions; attributes and one-hot labels are both used, degrees if neither."""
     names = sorted(path.name.removesuffix("_A.txt") for path in folder.glob("*_A.txt"))
     if len(names) != 1:
         found = f"found {', '.join(names)}" if names else "found none"
         raise DataError(f"{folder}: expected one NAME_A.txt, {found}")
+    if asked.schema is not None:
+        raise DataError(f"{folder}: a trained model's schema is not kept for the TU text form; write a .jsonl")
     for path in sorted(folder.glob(f"{names[0]}_*.txt")):
         if path.stem.removeprefix(f"{names[0]}_") not in TABLES:
             raise DataError(f"{path}: unknown table; known are {', '.join(TABLES)}")
@@ -60,4 +121,9 @@ def read_tu_graphs(folder: Path) -> GraphDataset:
             raise DataError(f"{where}: an edge is listed in one direction only; the TU form lists both")
     if "x" not in graphs[0]:
         set_degree(graphs, DEGREE_CAP, folder)
-    return from_graphs(graphs, name=names[0], class_names=tables.class_names if len(tables.class_names) > 1 else ())
+    class_names = tables.class_names if len(tables.class_names) > 1 else ()
+    dataset = from_graphs(
+        graphs, name=names[0], objective=asked.objective, metric=asked.metric, class_names=class_names
+    )
+    schema = Schema("graph", dataset.objective, dataset.metric, class_names=dataset.class_names)
+    return Read(dataset, schema)

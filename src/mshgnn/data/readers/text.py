@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from mshgnn.data.dataset import DataError
@@ -61,8 +61,12 @@ def class_name(value: object) -> ClassName:
     return value
 
 
+def in_order(values: Iterable[ClassName]) -> tuple[ClassName, ...]:
+    """The different values: numbers by size, before words."""
+    return tuple(sorted(set(values), key=lambda value: (isinstance(value, str), value)))
+
+
 def classes(values: Sequence[ClassName]) -> tuple[tuple[str, ...], list[int]]:
-    """The classes in order (numbers by size, before words) as text, and the class of every value, from 0."""
-    distinct = sorted(set(values), key=lambda value: (isinstance(value, str), value))
-    number_of = {value: index for index, value in enumerate(distinct)}
-    return tuple(str(value) for value in distinct), [number_of[value] for value in values]
+    """The classes in order as text, and the class of every value, from 0."""
+    number_of = {value: index for index, value in enumerate(in_order(values))}
+    return tuple(str(value) for value in number_of), [number_of[value] for value in values]

@@ -1,0 +1,144 @@
+"""Tables with a header: CSV, TSV (also gzipped) and Parquet, as text cells with their line numbers."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import math
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mshgnn.data.dataset import DataError
+from mshgnn.data.limits import allowed, check_file, check_limit
+from mshgnn.data.readers.text import is_blank, number, text_lines
+from mshgnn.errors import did_you_mean
+
+SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
+
+
+class Table(NamedTuple):
+    """Columns of cells as text, and the line of the file each row ends on (the row's number in a Parquet file).
+
+    A name that is there twice is ``name.0`` and ``name.1``, so that every column can be asked for.
+    """
+
+    path: Path
+    columns: dict[str, list[str]]
+    lines: list[int]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def where(self, row: int, column: str | None = None) -> str:
+        """File, line and column, for messages."""
+        return f"{self.path}: line {self.lines[row]}" + (f": column {column!r}" if column else "")
+
+    def cells(self, column: str) -> list[str]:
+        """A column by its name; an unknown one is refused with those that are there."""
+        if column in self.columns:
+            return self.columns[column]
+        if f"{column}.1" in self.columns:
+            raise DataError(f"{self.path}: line 1: column {column!r} is there twice; say '{column}.0' or '{column}.1'")
+        listed = ", ".join(self.columns)[:200]
+        hint = did_you_mean(column, self.columns) if len(self.columns) > 8 else ""
+        raise DataError(f"{self.path}: line 1: no column {column!r}; columns are {listed}{hint}")
+
+    def numbers(self, columns: Sequence[str], *, blanks: bool = False) -> Tensor:
+        """Columns of numbers, float32 ``[rows, columns]``; blanks are NaN where they are allowed."""
+        values = np.empty((len(self), len(columns)), dtype=np.float64)
+        for place, column in enumerate(columns):
+            for row, cell in enumerate(self.cells(column)):
+                read = math.nan if blanks and is_blank(cell) else number(cell)
+                if read is None or abs(read) > 3.4e38:
+                    raise DataError(f"{self.where(row, column)}: not a number: {cell[:40]!r}")
+                values[row, place] = read
+        return torch.from_numpy(values.astype(np.float32))
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file's name is that of a table."""
+    return path.name.endswith(SUFFIXES)
+
+
+def stem(path: Path) -> str:
+    """The file's name without its ending."""
+    return path.name.removesuffix(".gz").rpartition(".")[0]
+
+
+def read_table(path: Path) -> Table:
+    """Read a table; a row of another length than the header is refused with its line."""
+    if path.suffix == ".parquet":
+        header, rows = _parquet(path)
+        return _table(path, header, [(index + 1, row) for index, row in enumerate(rows)])
+    lines = _gzip_lines(path) if path.suffix == ".gz" else (line for _, line in text_lines(path))
+    delimiter = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else ","
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    rows_of_file: list[tuple[int, list[str]]] = []
+    try:
+        header = next(reader, [])
+        for cells in reader:
+            if cells and len(cells) != len(header):
+                raise DataError(f"{path}: line {reader.line_num}: {len(cells)} cells, the header has {len(header)}")
+            if cells:
+                rows_of_file.append((reader.line_num, cells))
+    except csv.Error as error:
+        raise DataError(f"{path}: line {reader.line_num}: {error}") from error
+    return _table(path, header, rows_of_file)
+
+
+def _table(path: Path, header: Sequence[str], rows: Iterable[tuple[int, Sequence[str]]]) -> Table:
+    counts, seen = Counter(header), Counter[str]()
+    names = []
+    for column in header:
+        names.append(f"{column}.{seen[column]}" if counts[column] > 1 else column)
+        seen[column] += 1
+    if len(set(names)) != len(names):
+        raise DataError(f"{path}: line 1: two columns are called {Counter(names).most_common(1)[0][0]!r}")
+    columns: dict[str, list[str]] = {column: [] for column in names}
+    lines = []
+    for line, cells in rows:
+        lines.append(line)
+        for column, cell in zip(names, cells, strict=True):
+            columns[column].append(cell)
+    return Table(path, columns, lines)
+
+
+def _gzip_lines(path: Path) -> Iterator[str]:
+    """Lines of a gzipped text; how much it unpacks to is watched while it is read."""
+    check_file(path)
+    unpacked, limit = 0, allowed("line")
+    try:
+        with gzip.open(path, "rb") as file:
+            for index, raw in enumerate(iter(lambda: file.readline(limit + 1), b"")):
+                unpacked += len(raw)
+                check_limit("unpacked", unpacked, path)
+                check_limit("line", len(raw), f"{path}: line {index + 1}")
+                yield raw.decode("utf-8-sig" if index == 0 else "utf-8")
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: damaged or incomplete ({error})") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: line {index + 1}: not UTF-8 text (byte {error.start + 1})") from error
+
+
+def _parquet(path: Path) -> tuple[list[str], list[list[str]]]:
+    check_file(path)
+    try:
+        import pyarrow.parquet as parquet  # type: ignore[import-not-found, unused-ignore]
+    except ImportError as error:
+        raise DataError(f"{path}: Parquet needs pyarrow: pip install pyarrow, or write a .csv") from error
+    try:
+        file = parquet.ParquetFile(path)
+        groups = [file.metadata.row_group(group) for group in range(file.metadata.num_row_groups)]
+        check_limit("unpacked", sum(group.total_byte_size for group in groups), path)
+        content = file.read()
+    except (OSError, ValueError) as error:  # pyarrow's errors are of these kinds
+        raise DataError(f"{path}: damaged or no Parquet file ({str(error).splitlines()[0]})") from error
+    columns = [["" if cell is None else str(cell) for cell in column.to_pylist()] for column in content.columns]
+    return list(content.column_names), [list(row) for row in zip(*columns, strict=True)]

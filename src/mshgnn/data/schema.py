@@ -1,0 +1,209 @@
+"""What was learnt of the data besides the weights: vocabulary, classes, columns, degree cap, scaling.
+
+A schema is made from the training part alone, saved as JSON beside a model, and given to the reader of any later file,
+so that every label finds its own column and every class its own number again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor
+
+from mshgnn.data.dataset import METRICS, DataError, GraphDataset, Metric, Objective, Task
+from mshgnn.data.limits import FLOAT, check_file, check_limit
+from mshgnn.errors import did_you_mean
+
+Label = int | str
+Unseen = Literal["other", "error"]
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Everything that decides which column and which number a thing of a file becomes.
+
+    Args:
+        task: graph or node.
+        objective: what the targets ask for.
+        metric: what they are measured by.
+        target_names: target columns, in the order of a model's outputs.
+        class_names: classes, in the order of a model's outputs.
+        node_labels: labels in the order of their one-hot columns; ``unseen="other"`` has one column more.
+        feature_names: columns of numbers that are node features.
+        edge_names: columns of numbers that are edge features.
+        columns: the other columns by their role: ``smiles``, ``id``, ``split``.
+        degree_cap: degrees from here on share the last column, where degrees are the features; else ``None``.
+        unseen: a label that is not in ``node_labels`` goes to the ``other`` column, or is an ``error``.
+        feature_mean: subtracted from the node features, and
+        feature_std: they are divided by it; both empty for none.
+        target_mean: of the training targets, for a model that learns them in units of
+        target_std: their standard deviation; targets themselves are never scaled here.
+    """
+
+    task: Task
+    objective: Objective
+    metric: Metric
+    target_names: tuple[str, ...] = ()
+    class_names: tuple[str, ...] = ()
+    node_labels: tuple[Label, ...] = ()
+    feature_names: tuple[str, ...] = ()
+    edge_names: tuple[str, ...] = ()
+    columns: Mapping[str, str] | None = None
+    degree_cap: int | None = None
+    unseen: Unseen = "error"
+    feature_mean: tuple[float, ...] = ()
+    feature_std: tuple[float, ...] = ()
+    target_mean: tuple[float, ...] = ()
+    target_std: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a schema that contradicts itself."""
+        if self.task not in get_args(Task) or self.objective not in METRICS or self.unseen not in get_args(Unseen):
+            raise DataError(f"schema: task {self.task!r}, objective {self.objective!r} or unseen {self.unseen!r}")
+        if self.metric not in METRICS[self.objective]:
+            valid = ", ".join(METRICS[self.objective])
+            raise DataError(f"schema: metric {self.metric!r} is not one of {self.objective!r}; valid: {valid}")
+        for key in ("target_names", "class_names", "node_labels", "feature_names", "edge_names"):
+            if len(set(getattr(self, key))) != len(getattr(self, key)):
+                raise DataError(f"schema: {key} holds a name twice")
+        for mean, std in ((self.feature_mean, self.feature_std), (self.target_mean, self.target_std)):
+            if len(mean) != len(std) or not all(map(math.isfinite, (*mean, *std))) or any(value <= 0 for value in std):
+                raise DataError("schema: means and deviations must be finite, as many of each, deviations positive")
+
+    def one_hot(self, labels: Sequence[Label], where: str) -> Tensor:
+        """Labels as float32 ``[n, vocabulary]``, with the ``other`` column last; an unseen one is never mistaken."""
+        width = len(self.node_labels) + (self.unseen == "other")
+        check_limit("columns", width, f"{where}: different node labels")
+        check_limit("memory", FLOAT * width * len(labels), where)
+        place = {label: index for index, label in enumerate(self.node_labels)}
+        codes = [place.get(label, -1) for label in labels]
+        if self.unseen == "error" and -1 in codes:
+            label = labels[codes.index(-1)]
+            raise DataError(f"{where}: node label {label!r} was not in the training data (unseen='other' takes it)")
+        rows = torch.zeros(len(labels), width)
+        rows[torch.arange(len(labels)), torch.tensor(codes, dtype=torch.long) % width] = 1.0  # -1 is the last
+        return rows
+
+    def degrees(self, edge_index: Tensor, num_nodes: int, where: str) -> Tensor:
+        """One-hot degrees, ``degree_cap + 1`` columns."""
+        cap = self.degree_cap or 0
+        check_limit("memory", FLOAT * num_nodes * (cap + 1), where)
+        counts = torch.bincount(edge_index[1], minlength=num_nodes).clamp(max=cap)
+        return torch.nn.functional.one_hot(counts, cap + 1).to(torch.float32)
+
+    def class_number(self, name: str, where: str) -> int:
+        """The number of a class; one that was not in the training data is refused with those that were."""
+        try:
+            return self.class_names.index(name)
+        except ValueError as error:
+            hint = did_you_mean(name, self.class_names)
+            raise DataError(f"{where}: class {name!r} was not in the training data{hint}") from error
+
+    def scaled(self, x: Tensor) -> Tensor:
+        """Node features in the units of the training part."""
+        if not self.feature_mean:
+            return x
+        return (x - torch.tensor(self.feature_mean)) / torch.tensor(self.feature_std)
+
+    def from_training(self, dataset: GraphDataset, train: Tensor, *, unseen: Unseen = "other") -> Schema:
+        """The schema of a whole file, cut down to what its training part shows.
+
+        Args:
+            dataset: what a reader made with this schema, features unscaled.
+            train: indices of the training part.
+            unseen: what becomes of labels that only the rest has.
+        """
+        if dataset.task == "graph":
+            rows = torch.cat([dataset.graphs[index].x for index in train.tolist()])
+        else:
+            rows = dataset.graphs[0].x[train]
+        targets = dataset.labels()[train]
+        changes: dict[str, Any] = {"unseen": unseen}
+        if self.node_labels:
+            seen = rows.ne(0).any(dim=0).tolist()
+            changes["node_labels"] = tuple(label for label, there in zip(self.node_labels, seen, strict=False) if there)
+        elif self.degree_cap is not None:
+            changes["degree_cap"] = int(rows.argmax(dim=1).max())
+        elif self.feature_names:
+            changes["feature_mean"], changes["feature_std"] = _moments(rows)
+        if self.objective == "regress":
+            changes["target_mean"], changes["target_std"] = _moments(targets)
+        elif self.class_names:
+            there = set(targets.tolist())
+            changes["class_names"] = tuple(name for number, name in enumerate(self.class_names) if number in there)
+        return replace(self, **changes)
+
+    def to_json(self) -> str:
+        """The schema as text; ``from_json`` gives an equal one."""
+        return json.dumps({"version": VERSION, **asdict(self)}, indent=1, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, where: str | Path = "schema") -> Schema:
+        """Read and check; one of another version, an unknown key or a value of another kind is refused."""
+        try:
+            content = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{where}: not JSON ({error})") from error
+        if not isinstance(content, dict) or content.pop("version", None) != VERSION:
+            raise DataError(f"{where}: not a schema of version {VERSION}")
+        known = {field.name: field for field in fields(cls)}
+        for key in content:
+            if key not in known:
+                raise DataError(f"{where}: unknown key {key!r}{did_you_mean(key, known)}")
+        missing = [key for key in ("task", "objective", "metric") if key not in content]
+        if missing:
+            raise DataError(f"{where}: missing key {missing[0]!r}")
+        return cls(**{key: _plain(key, value, where) for key, value in content.items()})
+
+    @classmethod
+    def load(cls, path: Path) -> Schema:
+        """Read a file that ``to_json`` wrote."""
+        check_file(path)
+        check_limit("line", path.stat().st_size, path)
+        try:
+            return cls.from_json(path.read_text(encoding="utf-8"), path)
+        except UnicodeDecodeError as error:
+            raise DataError(f"{path}: not UTF-8 text (byte {error.start + 1})") from error
+
+
+def _moments(values: Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Mean and deviation of every column, blanks left out; a constant column is only centred."""
+    mean, std = [], []
+    for column in values.double().unbind(dim=1):
+        there = column[column.isfinite()]
+        mean.append(float(there.mean()) if len(there) else 0.0)
+        spread = float(there.std()) if len(there) > 1 else 0.0
+        std.append(spread if spread > 1e-12 * max(1.0, abs(mean[-1])) else 1.0)
+    return tuple(mean), tuple(std)
+
+
+def _plain(key: str, value: Any, where: str | Path) -> Any:
+    """A value of JSON as the schema holds it, its kind checked."""
+    wrong = DataError(f"{where}: {key} has a value of the wrong kind: {str(value)[:40]!r}")
+    if key in ("feature_mean", "feature_std", "target_mean", "target_std"):
+        if not isinstance(value, list) or not all(isinstance(entry, int | float) for entry in value):
+            raise wrong
+        return tuple(float(entry) for entry in value)
+    if key.endswith("_names") or key == "node_labels":
+        kinds = int | str if key == "node_labels" else str
+        if not isinstance(value, list) or not all(isinstance(entry, kinds) for entry in value):
+            raise wrong
+        return tuple(value)
+    if key == "columns":
+        if value is not None and not (
+            isinstance(value, dict) and all(isinstance(name, str) for name in value.values())
+        ):
+            raise wrong
+    elif key == "degree_cap":
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+            raise wrong
+    elif not isinstance(value, str):
+        raise wrong
+    return value
