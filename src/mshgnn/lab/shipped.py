@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import mshgnn
 from mshgnn.errors import did_you_mean
 from mshgnn.lab.errors import ExperimentError
 
 
 def shipped_experiments() -> Path:
     """The folder ``experiments`` of the source tree this package runs from, else the copy inside the package."""
-    package = Path(mshgnn.__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     tree = package.parent.parent / "experiments"
     return tree if package.parent.name == "src" and tree.is_dir() else package / "experiments"
 

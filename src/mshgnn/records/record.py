@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -84,7 +83,7 @@ def save_record(record: Record, path: Path) -> Path:
     folds = [result.to_json() for result in record.run.results]
     payload = {
         "info": record.run.info.to_json(),
-        "rules": {name: asdict(result) for name, result in record.rules.items()},
+        "rules": {name: result.to_dict() for name, result in record.rules.items()},
         "environments": environments,
         "folds": [fold | {"environment": environments.index(fold["environment"])} for fold in folds],
     }
@@ -103,7 +102,7 @@ def load_record(path: Path) -> Record:
         environments = values["environments"]
         folds = [fold | {"environment": environments[fold["environment"]]} for fold in values["folds"]]
         results = tuple(FoldResult.from_json(fold) for fold in folds)
-        stored = {name: _rule(result) for name, result in values["rules"].items()}
+        stored = {name: RuleResult.from_dict(result) for name, result in values["rules"].items()}
         return Record(Run(RunInfo.from_json(values["info"]), results), stored)
     except OSError as error:
         raise RecordError(f"{path}: cannot be read ({error.strerror or error})") from None
@@ -123,8 +122,3 @@ def _rounded(curves: Curves) -> Curves:
 
 def _distinct(values: list[dict[str, str]]) -> list[dict[str, str]]:
     return [value for index, value in enumerate(values) if value not in values[:index]]
-
-
-def _rule(values: Mapping[str, Any]) -> RuleResult:
-    listed = {name: tuple(values[name]) for name in ("per_fold", "epochs")}
-    return RuleResult(**{**values, **listed})
