@@ -76,7 +76,7 @@ def _run_one(
     from rich.console import Console
 
     from mshgnn.lab.display import make_display
-    from mshgnn.lab.errors import RunFailed
+    from mshgnn.lab.errors import FoldFailed, RunFailed
     from mshgnn.lab.recording import record_run
     from mshgnn.lab.runner import default_folder, run_experiment
     from mshgnn.report.terminal import rules_table
@@ -91,7 +91,8 @@ def _run_one(
         typer.echo(f"stopped; finished folds are kept in {folder}, run the same command to go on", err=True)
         raise typer.Exit(130) from None
     except RunFailed as error:
-        typer.echo(f"mshgnn: {error}", err=True)
+        kept = f"; finished folds are kept in {folder}" if isinstance(error, FoldFailed) else ""
+        typer.echo(f"mshgnn: {error}{kept}", err=True)
         raise typer.Exit(1) from None
     console.print(rules_table(finished, finished.rules))
     console.print(f"stored in {folder}", highlight=False, soft_wrap=True)
