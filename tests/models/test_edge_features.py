@@ -22,7 +22,7 @@ EDGES = torch.tensor([[0, 1, 2, 3, 3, 1], [1, 2, 0, 0, 2, 1]])
 
 
 def make(name: str, task: Task = "graph") -> nn.Module:
-    options = {"edge_dim": 2, "hidden_channels": 8}
+    options = {"edge_dim": 2, "hidden_channels": 32}
     return build(name, 3, 2, task=task, options=options).double().eval()
 
 
