@@ -39,7 +39,8 @@ def test_they_are_seen_and_carried_with_their_edges(name: str) -> None:
     model, (x, edge_attr) = make(name), features()
     logits = model(x, EDGES, edge_attr=edge_attr)
     assert not torch.allclose(model(x, EDGES, edge_attr=edge_attr.flip(0)), logits)
-    assert_permutation_invariant(model, x, EDGES, edge_attr=edge_attr)
+    if name != "tokengt":  # whose random identifiers make it invariant in distribution only
+        assert_permutation_invariant(model, x, EDGES, edge_attr=edge_attr)
     if "node" in MODELS[name].tasks:
         assert_permutation_equivariant(make(name, "node"), x, EDGES, edge_attr=edge_attr)
 
