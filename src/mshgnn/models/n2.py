@@ -3,8 +3,8 @@ r"""N2: nodes and pseudo nodes exchange messages by proximity, one layer again a
 All of it is ours but the normalised adjacency, which is PyG's ``gcn_norm``. Where paper and released code differ this
 is the code: neighbours are summed by the symmetric :math:`\hat A` without a nonlinearity, only pseudo nodes have
 several pieces, and there are layer norms, :math:`1/N` and a limit on proximities. Parameters that the code makes and
-never reads are left out. Edge features are summed onto their sender and read beside its features; the code also gives every added
-loop features of ones, here it has none.
+never reads are left out. Edge features are summed onto their sender and read beside its features; the code also gives
+every added loop features of ones, here it has none.
 """
 
 from __future__ import annotations
