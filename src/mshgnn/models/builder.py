@@ -25,6 +25,8 @@ class ModelBuilder:
     construct: Callable[..., Model]
     options: Mapping[str, Parameter]
     """Type and default of every option, from the signature."""
+    tasks: tuple[Task, ...] = ("graph", "node")
+    """The tasks that its paper has."""
 
     @property
     def takes_edge_features(self) -> bool:

@@ -44,6 +44,7 @@ class Between:
 Width = Annotated[int, Between(1, 100_000)]
 Depth = Annotated[int, Between(1, 1_000)]
 Share = Annotated[float, Between(0, 1, below=True)]
+Weight = Annotated[float, Between(0, 1)]
 
 
 def options_of(construct: Callable[..., object]) -> dict[str, Parameter]:
