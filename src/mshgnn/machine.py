@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
 import resource
 import subprocess
@@ -72,6 +73,25 @@ def _set_malloc(options: dict[int, int]) -> None:
 
 
 # The memory of this process.
+
+MEMORY_LIMIT = 16 * 10**9
+
+
+def check_memory(what: str, needed: int) -> None:
+    """Refuse ``needed`` bytes for ``what`` above the limit, before they are allocated.
+
+    The limit is 16 GB, or what the environment variable ``MSHGNN_MEMORY`` says in bytes.
+    """
+    given = os.environ.get("MSHGNN_MEMORY")
+    try:
+        limit = MEMORY_LIMIT if given is None else int(float(given))
+    except (ValueError, OverflowError):
+        raise UserError(f"MSHGNN_MEMORY must be a number of bytes, not {given!r}") from None
+    if needed > limit:
+        raise UserError(
+            f"{what} would need {needed / 1e9:.1f} GB of memory, more than the limit of {limit / 1e9:.1f} GB; "
+            f"if there is so much, MSHGNN_MEMORY={needed}"
+        )
 
 
 def resident_memory_bytes() -> int:
