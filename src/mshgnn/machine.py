@@ -74,23 +74,22 @@ def _set_malloc(options: dict[int, int]) -> None:
 
 # The memory of this process.
 
+MEMORY_VARIABLE = "MSHGNN_MEMORY"
 MEMORY_LIMIT = 16 * 10**9
+"""Bytes that one thing may ask for at once, unless ``MSHGNN_MEMORY`` says otherwise."""
 
 
-def check_memory(what: str, needed: int) -> None:
-    """Refuse ``needed`` bytes for ``what`` above the limit, before they are allocated.
-
-    The limit is 16 GB, or what the environment variable ``MSHGNN_MEMORY`` says in bytes.
-    """
-    given = os.environ.get("MSHGNN_MEMORY")
+def check_memory(what: str, num_bytes: int) -> None:
+    """Refuse to allocate more bytes than the limit; ``what`` names the tensors and the sizes behind them."""
+    stated = os.environ.get(MEMORY_VARIABLE)
     try:
-        limit = MEMORY_LIMIT if given is None else int(float(given))
+        limit = MEMORY_LIMIT if stated is None else int(float(stated))
     except (ValueError, OverflowError):
-        raise UserError(f"MSHGNN_MEMORY must be a number of bytes, not {given!r}") from None
-    if needed > limit:
+        raise UserError(f"{MEMORY_VARIABLE} must be a number of bytes, got {stated!r}") from None
+    if num_bytes > limit:
         raise UserError(
-            f"{what} would need {needed / 1e9:.1f} GB of memory, more than the limit of {limit / 1e9:.1f} GB; "
-            f"if there is so much, MSHGNN_MEMORY={needed}"
+            f"{what} needs {num_bytes / 1e9:,.1f} GB of memory, more than the limit of {limit / 1e9:,.1f} GB; "
+            f"if the machine has it, {MEMORY_VARIABLE}={num_bytes} raises the limit"
         )
 
 

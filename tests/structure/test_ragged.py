@@ -168,7 +168,7 @@ def test_too_much_memory_is_refused_before_anything_is_computed(monkeypatch: pyt
     kind = Structure("pairs", never, cost=lambda nodes, edges: Cost(8 * nodes**2, 16 * nodes**2))
     graphs = [Data(edge_index=torch.zeros(2, 0, dtype=torch.long), num_nodes=1000)] * 3
     monkeypatch.setenv("MSHGNN_MEMORY", "39999999")
-    expected = r"pairs of 1,000 nodes at most, 3 graphs would need 0\.0 GB .* MSHGNN_MEMORY=40000000"
+    expected = r"pairs of 1,000 nodes at most, 3 graphs needs 0\.0 GB .* MSHGNN_MEMORY=40000000"
     with pytest.raises(UserError, match=expected):
         kind.of_graphs(graphs)
     monkeypatch.setenv("MSHGNN_MEMORY", "4e7")

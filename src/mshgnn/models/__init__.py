@@ -31,7 +31,7 @@ def _collect() -> dict[str, ModelBuilder]:
     for module in iter_modules(__path__):
         if module.ispkg:
             continue
-        # A file without MODELS helps the others.
+        # What several models share lies beside them and defines none.
         for name, builder in getattr(import_module(f"{__name__}.{module.name}"), "MODELS", {}).items():
             if name in models:
                 raise RuntimeError(f"two models are called {name!r}, one of them in {module.name}.py")
@@ -65,6 +65,8 @@ def build(
     """Build a model by name; an unknown name or option, or an impossible value, is a ``UserError`` of one line."""
     resolved = resolve(name, options)
     check_value("task", Task, task)
+    if task not in MODELS[name].tasks:
+        raise UserError(f"model {name}: it is for {MODELS[name].tasks[0]} tasks alone, not for {task} tasks")
     try:
         model = MODELS[name].construct(in_channels, out_channels, task=task, **resolved)
     except UserError as error:

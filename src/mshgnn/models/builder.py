@@ -26,6 +26,8 @@ class ModelBuilder:
     construct: Callable[..., Model]
     options: Mapping[str, Parameter]
     """Type and default of every option, from the signature."""
+    tasks: tuple[Task, ...] = ("graph", "node")
+    """The tasks that its paper has."""
     measure: Callable[[Sequence[Data]], Mapping[str, object]] | None = None
     """Options that are measured on the training graphs, such as a histogram of degrees; it looks at no target."""
 

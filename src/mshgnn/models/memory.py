@@ -1,5 +1,6 @@
-"""Memory that a model would need, refused before it is allocated."""
+"""What is quadratic in the nodes, or worse, says how much memory it needs before it asks for it."""
 
+from mshgnn.machine import MEMORY_LIMIT as LIMIT
 from mshgnn.machine import check_memory
 
-__all__ = ["check_memory"]
+__all__ = ["LIMIT", "check_memory"]
