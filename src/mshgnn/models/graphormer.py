@@ -49,7 +49,7 @@ class BiasedAttention(nn.Module):
         self.key = nn.Linear(channels, channels, bias=False)
 
     def forward(self, h: Tensor, bucket: Tensor, mask: Tensor, bias: Tensor) -> Tensor:
-        """States ``[G, n, d]`` to messages, with buckets ``[G, n, n]``, who is there ``[G, n]``, bias ``[B, heads]``."""
+        """Messages ``[G, n, d]`` of states; buckets ``[G, n, n]``, who is there ``[G, n]``, bias ``[B, heads]``."""
         q, k, v = (split_heads(linear(h), self.heads) for linear in (self.query, self.key, self.value))
         elements = h.size(0) * self.heads * h.size(1)
         return self.out(join_heads(by_rows(self._attend, [q, bucket.unsqueeze(1)], [k, v, mask, bias], elements)))
