@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
 import pytest
 import torch
+from torch_geometric.data import Data
 
 from mshgnn.errors import UserError
-from mshgnn.models import MODELS, build, from_pretrained, resolve
+from mshgnn.models import MODELS, build, from_pretrained, measured_options, resolve
 from mshgnn.nn import MSHGNN, GraphModel
 from mshgnn.nn.model import Task
 from mshgnn.nn.options import describe_type
@@ -145,3 +148,13 @@ def test_a_model_has_a_title_and_a_source(name: str) -> None:
 
 def test_titles_are_told_apart() -> None:
     assert len({builder.title for builder in MODELS.values()}) == len(MODELS)
+
+
+def test_options_can_be_measured_on_the_training_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def measure(graphs: Sequence[Data]) -> dict[str, object]:
+        return {"hidden_channels": sum(int(graph.num_nodes) for graph in graphs)}
+
+    monkeypatch.setitem(MODELS, "mlp", replace(MODELS["mlp"], measure=measure))
+    graphs = [Data(num_nodes=n) for n in (2, 3)]
+    assert measured_options("mlp", graphs) == {"hidden_channels": 5}
+    assert measured_options("gcn", graphs) == {}

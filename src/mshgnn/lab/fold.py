@@ -46,9 +46,9 @@ def run_fold(job: FoldJob, data: LoadedData, on_epoch: OnEpoch | None = None) ->
 def train_model(job: FoldJob, data: LoadedData, on_epoch: OnEpoch | None = None) -> tuple[nn.Module, Curves]:
     """The model after its last epoch, and its curves."""
     seed = fold_seed(*job.key)
-    with one_thread(seed):
-        model = build_model(job.experiment, data.dataset)
     split = data.splits.folds[job.key.fold]
+    with one_thread(seed):
+        model = build_model(job.experiment, data.dataset, split.train)
     return model, train_fold(model, data.dataset, split, job.experiment.training, seed, on_epoch)
 
 

@@ -11,10 +11,10 @@ from typing import Any
 from mshgnn import models
 from mshgnn.errors import did_you_mean
 from mshgnn.lab.errors import ExperimentError
-from mshgnn.models import MODELS, build
+from mshgnn.models import MODELS, build, measured_options
 from mshgnn.models.controls import CONTROLS
 
-__all__ = ["CONTROLS", "MODELS", "build", "known_options", "resolve"]
+__all__ = ["CONTROLS", "MODELS", "build", "known_options", "measured_options", "resolve"]
 
 
 def resolve(name: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import NamedTuple, get_args
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from mshgnn.data import add_encoding, load, load_own
 from mshgnn.data.dataset import GraphDataset
 from mshgnn.data.splits import Splits, load_splits
 from mshgnn.lab.errors import ExperimentError
 from mshgnn.lab.experiment import DatasetChoice, Encoding, Experiment
-from mshgnn.lab.registry import CONTROLS, MODELS, build, known_options, resolve
+from mshgnn.lab.registry import CONTROLS, MODELS, build, known_options, measured_options, resolve
 
 
 class LoadedData(NamedTuple):
@@ -35,9 +35,14 @@ def load_data(experiment: Experiment) -> LoadedData:
     return LoadedData(_with_features(dataset, choice), splits)
 
 
-def build_model(experiment: Experiment, dataset: GraphDataset) -> nn.Module:
-    """The experiment's model for a data set; an unknown name or option is an error with the nearest one."""
+def build_model(experiment: Experiment, dataset: GraphDataset, train: Tensor | None = None) -> nn.Module:
+    """The experiment's model for a data set; an unknown name or option is an error with the nearest one.
+
+    Some options are measured on the training graphs ``train``, or on the one graph of a node task.
+    """
     name, options = experiment.model.name, experiment.model.options
+    graphs = dataset.graphs if train is None or dataset.task == "node" else dataset[train].graphs
+    options = measured_options(name, graphs) | options
     if dataset.edge_dim:
         options["edge_dim"] = dataset.edge_dim
     return build(name, dataset.num_features, dataset.out_channels, task=dataset.task, options=options)

@@ -8,11 +8,13 @@ at an edge.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
+
+from torch_geometric.data import Data
 
 from mshgnn.errors import UserError, did_you_mean
 from mshgnn.models.builder import ModelBuilder
@@ -21,7 +23,7 @@ from mshgnn.nn.model import Task
 from mshgnn.nn.options import check_value, resolve_options
 from mshgnn.nn.pretrained import fill_weights, read_config
 
-__all__ = ["MODELS", "ModelBuilder", "build", "from_pretrained", "resolve"]
+__all__ = ["MODELS", "ModelBuilder", "build", "from_pretrained", "measured_options", "resolve"]
 
 
 def _collect() -> dict[str, ModelBuilder]:
@@ -49,6 +51,12 @@ def resolve(name: str, options: Mapping[str, object] | None = None) -> dict[str,
         able = [other for other, candidate in MODELS.items() if candidate.takes_edge_features]
         raise UserError(f"{name} takes no edge features; {', '.join(able[:-1])} and {able[-1]} do")
     return resolve_options("it", builder.options, given, prefix=f"model {name}: ")
+
+
+def measured_options(name: str, graphs: Sequence[Data]) -> dict[str, object]:
+    """The options of a model that its training graphs decide; ``{}`` for most. Given options go before them."""
+    measure = MODELS[name].measure
+    return {} if measure is None else dict(measure(graphs))
 
 
 def build(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter
 from typing import Any
 
 from torch import nn
+from torch_geometric.data import Data
 
 from mshgnn.nn import FrequencyAwarePooling, GraphModel, Model
 from mshgnn.nn.model import Task
@@ -27,6 +28,8 @@ class ModelBuilder:
     """Type and default of every option, from the signature."""
     tasks: tuple[Task, ...] = ("graph", "node")
     """The tasks that its paper has."""
+    measure: Callable[[Sequence[Data]], Mapping[str, object]] | None = None
+    """Options that are measured on the training graphs, such as a histogram of degrees; it looks at no target."""
 
     @property
     def takes_edge_features(self) -> bool:

@@ -11,6 +11,7 @@ from torch_geometric.nn.inits import reset
 from mshgnn.errors import UserError
 from mshgnn.nn.checks import check_features, complete_batch
 from mshgnn.nn.pretrained import fill_weights, read_config, write_pretrained
+from mshgnn.structure import Structure
 
 Task = Literal["graph", "node"]
 Graphs = tuple[Tensor, int]
@@ -31,6 +32,8 @@ class Model(nn.Module):
     """Everything the model was made with, defaults included, as JSON has it."""
     saved_as: str
     """The name under which a saved model is built again: its class, or its name among ``mshgnn.models``."""
+    structure: tuple[Structure, ...] = ()
+    """The kinds of structure that the model is called with; see :class:`mshgnn.nn.StructuredModel`."""
     mixes_whole_graphs: ClassVar[bool] = False
     """Whether a node hears others than by edges: ``_embedding`` is then given the graphs on node tasks, too."""
 
