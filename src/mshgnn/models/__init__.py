@@ -23,11 +23,14 @@ from mshgnn.nn.pretrained import fill_weights, read_config
 
 __all__ = ["MODELS", "ModelBuilder", "build", "from_pretrained", "resolve"]
 
+NOT_MODELS = ("builder", "dense", "memory")
+"""What the files of models share."""
+
 
 def _collect() -> dict[str, ModelBuilder]:
     models: dict[str, ModelBuilder] = {}
     for module in iter_modules(__path__):
-        if module.ispkg or module.name == "builder":
+        if module.ispkg or module.name in NOT_MODELS:
             continue
         for name, builder in import_module(f"{__name__}.{module.name}").MODELS.items():
             if name in models:

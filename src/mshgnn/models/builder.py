@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from inspect import Parameter
-from typing import Any
+from inspect import Parameter, signature
+from typing import Any, get_args
 
 from torch import nn
 
@@ -25,6 +25,11 @@ class ModelBuilder:
     construct: Callable[..., Model]
     options: Mapping[str, Parameter]
     """Type and default of every option, from the signature."""
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks it is for, from the signature."""
+        return get_args(signature(self.construct, eval_str=True).parameters["task"].annotation)
 
     @property
     def takes_edge_features(self) -> bool:
