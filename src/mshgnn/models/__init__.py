@@ -23,7 +23,7 @@ from mshgnn.nn.pretrained import fill_weights, read_config
 
 __all__ = ["MODELS", "ModelBuilder", "build", "from_pretrained", "resolve"]
 
-NOT_MODELS = ("builder", "dense", "memory")
+NOT_MODELS = ("builder", "dense", "memory", "pairs")
 """What the files of models share."""
 
 
