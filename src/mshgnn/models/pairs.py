@@ -4,8 +4,8 @@ r"""What models of order two see: a tensor over all pairs of nodes, padded over 
     T_{\cdot \cdot 0} = \hat A, \qquad T_{\cdot \cdot, 1 + f} = \hat A + \mathrm{diag}(x_f), \qquad
     \hat A = D^{-1/2} A D^{-1/2}
 
-It is what the authors of IGN and PPGN feed both networks with, one-hot labels as features. They never pad: their batches
-hold graphs of one size. Here padded cells are zero, and :class:`Pairs` says which they are.
+The authors of IGN and PPGN feed both networks with it, one-hot labels as features. They never pad: their batches hold
+graphs of one size. Here padded cells are zero, and :class:`Pairs` says which they are.
 """
 
 from __future__ import annotations
