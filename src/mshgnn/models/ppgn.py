@@ -12,9 +12,9 @@ head of three maps of the last.
 
 All of it is ours, after the authors' TensorFlow code, which gave the figures; their port has no ReLU on :math:`T'`.
 Batches are padded, where the authors put graphs of equal size together: ``U`` and ``V`` are masked before the product,
-and the maxima skip padded cells. The authors' versions are 1 (width 400, two maps, each), 2 (400, 2, last) and 3 (256, 3,
-each); their tables print the best of the three per data set. The default width here is 64, for the work grows with its
-square.
+and the maxima skip padded cells. The authors' versions are 1 (width 400, two maps, each), 2 (400, 2, last) and 3
+(256, 3, each); their tables print the best of the three per data set. The default width here is 64, for the work grows
+with its square.
 """
 
 from __future__ import annotations
