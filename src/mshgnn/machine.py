@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
 import resource
 import subprocess
@@ -72,6 +73,24 @@ def _set_malloc(options: dict[int, int]) -> None:
 
 
 # The memory of this process.
+
+MEMORY_VARIABLE = "MSHGNN_MEMORY"
+MEMORY_LIMIT = 16 * 10**9
+"""Bytes that one thing may ask for at once, unless ``MSHGNN_MEMORY`` says otherwise."""
+
+
+def check_memory(what: str, num_bytes: int) -> None:
+    """Refuse to allocate more bytes than the limit; ``what`` names the tensors and the sizes behind them."""
+    stated = os.environ.get(MEMORY_VARIABLE)
+    try:
+        limit = MEMORY_LIMIT if stated is None else int(float(stated))
+    except (ValueError, OverflowError):
+        raise UserError(f"{MEMORY_VARIABLE} must be a number of bytes, got {stated!r}") from None
+    if num_bytes > limit:
+        raise UserError(
+            f"{what} needs {num_bytes / 1e9:,.1f} GB of memory, more than the limit of {limit / 1e9:,.1f} GB; "
+            f"if the machine has it, {MEMORY_VARIABLE}={num_bytes} raises the limit"
+        )
 
 
 def resident_memory_bytes() -> int:

@@ -5,7 +5,6 @@ import torch
 from torch_geometric.data import Batch, Data
 from torch_geometric.utils import erdos_renyi_graph
 
-from mshgnn.errors import UserError
 from mshgnn.models import build
 from mshgnn.models.gmt import GMT, AttentionBlock
 from mshgnn.testing import assert_batch_consistent
@@ -59,8 +58,3 @@ def test_a_graph_without_nodes_leaves_only_the_seeds() -> None:
     both = model(batch.x, batch.edge_index, batch.batch, batch_size=2)
     torch.testing.assert_close(both[:1], model(batch.x, batch.edge_index, batch.batch))
     assert torch.isfinite(both).all()
-
-
-def test_nodes_are_refused_in_one_line() -> None:
-    with pytest.raises(UserError, match="model gmt: task must be one of graph, got 'node'"):
-        build("gmt", 3, 2, task="node")

@@ -102,6 +102,6 @@ def test_it_has_the_authors_parameters(features: int, parameters: int) -> None:
 
 
 def test_a_graph_too_large_is_refused_before_anything_is_allocated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MSHGNN_MEMORY", "16")
-    with pytest.raises(UserError, match=r"IGN on a batch of 1 with up to 3,782 nodes per graph needs about 34\.\d GB"):
+    monkeypatch.setenv("MSHGNN_MEMORY", "16e9")
+    with pytest.raises(UserError, match=r"IGN on a batch of 1 with up to 3,782 nodes per graph needs 34\.\d GB"):
         IGN(1, 2)(torch.ones(3782, 1), torch.empty(2, 0, dtype=torch.long))

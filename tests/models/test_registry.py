@@ -1,20 +1,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
 import pytest
 import torch
+from torch_geometric.data import Data
 
 from mshgnn.errors import UserError
-from mshgnn.models import MODELS, build, from_pretrained, resolve
+from mshgnn.models import MODELS, build, from_pretrained, measured_options, resolve
 from mshgnn.nn import MSHGNN, GraphModel
 from mshgnn.nn.model import Task
 from mshgnn.nn.options import describe_type
 
 every_model = pytest.mark.parametrize("name", MODELS)
-both_tasks = pytest.mark.parametrize("task", get_args(Task))
+every_task = pytest.mark.parametrize(("name", "task"), [(name, task) for name in MODELS for task in MODELS[name].tasks])
 EDGES = torch.tensor([[0, 1, 2, 3, 3, 1], [1, 2, 0, 0, 2, 1]])
 
 
@@ -57,6 +60,18 @@ def test_an_unknown_task_is_refused() -> None:
         build("gin", 4, 2, task="edge", options={})  # type: ignore[arg-type]
 
 
+def test_a_task_that_its_paper_does_not_have_is_refused() -> None:
+    refused = 0
+    for name, builder in MODELS.items():
+        for task in {*get_args(Task)} - {*builder.tasks}:
+            with pytest.raises(
+                UserError, match=f"^model {name}: it is for {builder.tasks[0]} tasks alone, not for {task}"
+            ):
+                build(name, 4, 2, task=task)
+            refused += 1
+    assert refused
+
+
 def test_options_reach_the_shell_and_the_message() -> None:
     model = build("gat", 4, 2, task="graph", options={"heads": 2, "num_layers": 5, "hidden_channels": 6})
     assert isinstance(model, GraphModel)
@@ -82,15 +97,13 @@ def test_a_preset_resolves_to_its_own_defaults() -> None:
     assert resolve("gin", {"dropout": 0})["dropout"] == 0.0
 
 
-@every_model
-@both_tasks
+@every_task
 def test_a_model_holds_what_it_was_made_with(name: str, task: Task) -> None:
     model = build(name, 4, 2, task=task)
     assert model.options == {"in_channels": 4, "out_channels": 2, "task": task, **resolve(name)}
 
 
-@every_model
-@both_tasks
+@every_task
 def test_every_model_is_saved_and_read_again(name: str, task: Task, tmp_path: Path) -> None:
     options = {"hidden_channels": 8} if "hidden_channels" in MODELS[name].options else {}
     model, x = build(name, 3, 2, task=task, options=options), torch.randn(5, 3)
@@ -135,3 +148,13 @@ def test_a_model_has_a_title_and_a_source(name: str) -> None:
 
 def test_titles_are_told_apart() -> None:
     assert len({builder.title for builder in MODELS.values()}) == len(MODELS)
+
+
+def test_options_can_be_measured_on_the_training_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def measure(graphs: Sequence[Data]) -> dict[str, object]:
+        return {"hidden_channels": sum(int(graph.num_nodes) for graph in graphs)}
+
+    monkeypatch.setitem(MODELS, "mlp", replace(MODELS["mlp"], measure=measure))
+    graphs = [Data(num_nodes=n) for n in (2, 3)]
+    assert measured_options("mlp", graphs) == {"hidden_channels": 5}
+    assert measured_options("gcn", graphs) == {}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from mshgnn.data import load, load_own
@@ -20,7 +20,7 @@ from mshgnn.lab.errors import ExperimentError
 from mshgnn.lab.experiment import Experiment
 from mshgnn.lab.store import FoldKey, FoldResult
 from mshgnn.machine import peak_memory_mb, reset_peak_memory
-from mshgnn.models import MODELS, build
+from mshgnn.models import MODELS, build, measured_options
 from mshgnn.models.controls import CONTROLS
 from mshgnn.training.curves import CURVE_NAMES, Curves
 from mshgnn.training.loop import EpochReport, train_fold
@@ -78,15 +78,20 @@ def run_fold(job: FoldJob, data: LoadedData, on_epoch: OnEpoch | None = None) ->
 def train_model(job: FoldJob, data: LoadedData, on_epoch: OnEpoch | None = None) -> tuple[nn.Module, Curves]:
     """The model after its last epoch, and its curves."""
     seed = fold_seed(*job.key)
-    with one_thread(seed):
-        model = build_model(job.experiment, data.dataset)
     split = data.splits.folds[job.key.fold]
+    with one_thread(seed):
+        model = build_model(job.experiment, data.dataset, split.train)
     return model, train_fold(model, data.dataset, split, job.experiment.training, seed, on_epoch)
 
 
-def build_model(experiment: Experiment, dataset: GraphDataset) -> nn.Module:
-    """The experiment's model for a data set; an unknown name or option is an error with the nearest one."""
+def build_model(experiment: Experiment, dataset: GraphDataset, train: Tensor | None = None) -> nn.Module:
+    """The experiment's model for a data set; an unknown name or option is an error with the nearest one.
+
+    Some options are measured on the training graphs ``train``, or on the one graph of a node task.
+    """
     name, options = experiment.model.name, experiment.model.options
+    graphs = dataset.graphs if train is None or dataset.task == "node" else dataset[train].graphs
+    options = measured_options(name, graphs) | options
     if dataset.edge_dim:
         options["edge_dim"] = dataset.edge_dim
     return build(name, dataset.num_features, dataset.num_classes, task=dataset.task, options=options)

@@ -8,11 +8,13 @@ at an edge.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
+
+from torch_geometric.data import Data
 
 from mshgnn.errors import UserError, did_you_mean
 from mshgnn.models.builder import ModelBuilder
@@ -21,18 +23,16 @@ from mshgnn.nn.model import Task
 from mshgnn.nn.options import check_value, resolve_options
 from mshgnn.nn.pretrained import fill_weights, read_config
 
-__all__ = ["MODELS", "ModelBuilder", "build", "from_pretrained", "resolve"]
-
-NOT_MODELS = ("builder", "dense", "memory", "pairs")
-"""What the files of models share."""
+__all__ = ["MODELS", "ModelBuilder", "build", "from_pretrained", "measured_options", "resolve"]
 
 
 def _collect() -> dict[str, ModelBuilder]:
     models: dict[str, ModelBuilder] = {}
     for module in iter_modules(__path__):
-        if module.ispkg or module.name in NOT_MODELS:
+        if module.ispkg:
             continue
-        for name, builder in import_module(f"{__name__}.{module.name}").MODELS.items():
+        # What several models share lies beside them and defines none.
+        for name, builder in getattr(import_module(f"{__name__}.{module.name}"), "MODELS", {}).items():
             if name in models:
                 raise RuntimeError(f"two models are called {name!r}, one of them in {module.name}.py")
             models[name] = builder
@@ -53,12 +53,20 @@ def resolve(name: str, options: Mapping[str, object] | None = None) -> dict[str,
     return resolve_options("it", builder.options, given, prefix=f"model {name}: ")
 
 
+def measured_options(name: str, graphs: Sequence[Data]) -> dict[str, object]:
+    """The options of a model that its training graphs decide; ``{}`` for most. Given options go before them."""
+    measure = MODELS[name].measure
+    return {} if measure is None else dict(measure(graphs))
+
+
 def build(
     name: str, in_channels: int, out_channels: int, *, task: Task, options: Mapping[str, object] | None = None
 ) -> Model:
     """Build a model by name; an unknown name or option, or an impossible value, is a ``UserError`` of one line."""
     resolved = resolve(name, options)
     check_value("task", Task, task)
+    if task not in MODELS[name].tasks:
+        raise UserError(f"model {name}: it is for {MODELS[name].tasks[0]} tasks alone, not for {task} tasks")
     try:
         model = MODELS[name].construct(in_channels, out_channels, task=task, **resolved)
     except UserError as error:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from inspect import Parameter, signature
-from typing import Any, get_args
+from inspect import Parameter
+from typing import Any
 
 from torch import nn
+from torch_geometric.data import Data
 
 from mshgnn.nn import FrequencyAwarePooling, GraphModel, Model
 from mshgnn.nn.model import Task
@@ -25,11 +26,10 @@ class ModelBuilder:
     construct: Callable[..., Model]
     options: Mapping[str, Parameter]
     """Type and default of every option, from the signature."""
-
-    @property
-    def tasks(self) -> tuple[Task, ...]:
-        """The tasks it is for, from the signature."""
-        return get_args(signature(self.construct, eval_str=True).parameters["task"].annotation)
+    tasks: tuple[Task, ...] = ("graph", "node")
+    """The tasks that its paper has."""
+    measure: Callable[[Sequence[Data]], Mapping[str, object]] | None = None
+    """Options that are measured on the training graphs, such as a histogram of degrees; it looks at no target."""
 
     @property
     def takes_edge_features(self) -> bool:

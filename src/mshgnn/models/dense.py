@@ -16,7 +16,7 @@ def as_dense(x: Tensor) -> Tensor:
 
 
 def graph_by_graph(x: Tensor, edge_index: Tensor, graphs: Graphs) -> tuple[Tensor, Tensor, Tensor]:
-    """Dense ``x [N, F]``, edges ``[2, M]`` and ``batch [N]`` with each graph's nodes side by side."""
+    """Dense ``x [N, F]``, edges ``[2, M]`` and ``batch [N]`` with the nodes of each graph side by side."""
     batch, _ = graphs
     x, edges = as_dense(x), as_edge_index(edge_index, x.size(0), x.size(0))
     if bool((batch[1:] >= batch[:-1]).all()):

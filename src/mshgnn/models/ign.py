@@ -100,4 +100,4 @@ class IGN(Model):
         return pairs.maxima(t)
 
 
-MODELS = {"ign": ModelBuilder("IGN", "Maron et al., 2019", IGN, options_of(IGN))}
+MODELS = {"ign": ModelBuilder("IGN", "Maron et al., 2019", IGN, options_of(IGN), tasks=("graph",))}

@@ -5,19 +5,22 @@ r"""PNA: several aggregations of the neighbours side by side, each scaled by the
     [\mathrm{mean}, \mathrm{min}, \mathrm{max}, \mathrm{std}]_u \; W_1 [h_v \| h_u \| e_{vu}]\Big]
 
 The layer is PyG's ``PNAConv``; the stack around it in ``pna-paper`` is ours. :math:`\delta`, the mean of
-:math:`\log(d + 1)` over the nodes, is a constant of the training set. PyG wants the histogram of the degrees for it. A
-model here never sees a data set, so it takes the mean of the first training batch that has an edge, keeps it for good
-and saves it with the weights; the option ``mean_log_degree`` gives the exact value instead. Before training it is
-:math:`\log 2`, the value of a perfect matching.
+:math:`\log(d + 1)` over the nodes, is a constant of the training set; PyG wants the histogram of the degrees for it.
+The lab measures it on the training graphs of a fold and gives it as the option ``mean_log_degree``. A model made without
+the option takes the mean of the first training batch that has an edge, keeps it for good and saves it with the weights;
+before training it is :math:`\log 2`, the value of a perfect matching.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import torch
 from torch import Tensor, nn
+from torch_geometric.data import Data
 from torch_geometric.nn import PNAConv
 from torch_geometric.utils import degree
 
@@ -34,7 +37,8 @@ from mshgnn.nn.readout import pool_nodes
 
 AGGREGATORS = ["mean", "min", "max", "std"]
 SCALERS = ["identity", "amplification", "attenuation"]
-LogDegree = Annotated[float, Between(0.01, 20)]
+SMALLEST = 0.001
+LogDegree = Annotated[float, Between(SMALLEST, 30)]
 MATCHING = torch.tensor([0, 1])
 """The histogram of degrees of a perfect matching, until a graph has been seen."""
 
@@ -131,7 +135,14 @@ class PNA(Model):
         return h if graphs is None else pool_nodes(h, *graphs, "sum")
 
 
+def degrees(graphs: Sequence[Data]) -> dict[str, object]:
+    """The mean of ``log(d + 1)`` over the nodes of the training graphs; nothing if they have no edge."""
+    logs = [(degree(graph.edge_index[1], graph.num_nodes) + 1).log() for graph in graphs]
+    mean = float(torch.cat(logs).mean()) if logs else 0.0
+    return {"mean_log_degree": mean} if mean >= SMALLEST else {}
+
+
 MODELS = {
-    "pna": around("PNA", "Corso et al., 2020", PNAMessage),
-    "pna-paper": ModelBuilder("PNA of its paper", "Corso et al., 2020", PNA, options_of(PNA)),
+    "pna": replace(around("PNA", "Corso et al., 2020", PNAMessage), measure=degrees),
+    "pna-paper": ModelBuilder("PNA of its paper", "Corso et al., 2020", PNA, options_of(PNA), measure=degrees),
 }

@@ -114,4 +114,4 @@ class PPGN(Model):
         return torch.cat(found, dim=-1)
 
 
-MODELS = {"ppgn": ModelBuilder("PPGN", "Maron et al., 2019", PPGN, options_of(PPGN))}
+MODELS = {"ppgn": ModelBuilder("PPGN", "Maron et al., 2019", PPGN, options_of(PPGN), tasks=("graph",))}

@@ -7,6 +7,7 @@ from mshgnn.nn.msh_conv import MSHConv
 from mshgnn.nn.msh_gnn import MSHGNN, PRESETS
 from mshgnn.nn.readout import FrequencyAwarePooling
 from mshgnn.nn.response import frequency_response
+from mshgnn.nn.structured import StructuredModel
 
 __all__ = [
     "MSHGNN",
@@ -17,5 +18,6 @@ __all__ = [
     "HarmonicEncoding",
     "MSHConv",
     "Model",
+    "StructuredModel",
     "frequency_response",
 ]

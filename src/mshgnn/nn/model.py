@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from torch import Tensor, nn
 from torch_geometric.nn.inits import reset
@@ -11,6 +11,7 @@ from torch_geometric.nn.inits import reset
 from mshgnn.errors import UserError
 from mshgnn.nn.checks import check_features, complete_batch
 from mshgnn.nn.pretrained import fill_weights, read_config, write_pretrained
+from mshgnn.structure import Structure
 
 Task = Literal["graph", "node"]
 Graphs = tuple[Tensor, int]
@@ -31,6 +32,10 @@ class Model(nn.Module):
     """Everything the model was made with, defaults included, as JSON has it."""
     saved_as: str
     """The name under which a saved model is built again: its class, or its name among ``mshgnn.models``."""
+    structure: tuple[Structure, ...] = ()
+    """The kinds of structure that the model is called with; see :class:`mshgnn.nn.StructuredModel`."""
+    mixes_whole_graphs: ClassVar[bool] = False
+    """Whether a node hears others than by edges: ``_embedding`` is then given the graphs on node tasks, too."""
 
     def __init__(self, in_channels: int, task: Task, edge_dim: int | None = None) -> None:
         super().__init__()
@@ -69,14 +74,21 @@ class Model(nn.Module):
         batch_size: int | None = None,
     ) -> Tensor:
         """The embedding of graphs or nodes that the head sees; arguments as in :meth:`forward`."""
+        return self._embedding(x, edge_index, edge_attr, self._check_input(x, batch, edge_attr, batch_size))
+
+    def _check_input(
+        self, x: Tensor, batch: Tensor | None, edge_attr: Tensor | None, batch_size: int | None
+    ) -> Graphs | None:
+        """The graphs of checked input, ``None`` on node tasks of a model that needs to know none."""
         check_features("x", x, self.in_channels, next(self.parameters()).dtype)
         if edge_attr is not None and self.edge_dim is None:
             raise UserError("edge_attr was given, but the model was made without edge_dim")
-        graphs = complete_batch(batch, batch_size, x.size(0), x.device) if self.task == "graph" else None
-        return self._embedding(x, edge_index, edge_attr, graphs)
+        if self.task == "node" and not self.mixes_whole_graphs:
+            return None
+        return complete_batch(batch, batch_size, x.size(0), x.device)
 
     def _embedding(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, graphs: Graphs | None) -> Tensor:
-        """The embedding of checked input; ``graphs`` is ``None`` on node tasks."""
+        """The embedding of checked input; ``graphs`` is ``None`` on node tasks unless it ``mixes_whole_graphs``."""
         raise NotImplementedError
 
     def reset_parameters(self) -> None:

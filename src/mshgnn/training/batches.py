@@ -8,13 +8,15 @@ costs no further sorting.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
+
+from mshgnn.structure.ragged import PackedStructure, gather_rows, owners, running_sum
 
 BATCHES_PER_GATHER = 16
 """How many training batches are gathered at once: amortises the gather, bounds the memory."""
@@ -30,7 +32,8 @@ SPARSE_WIDTH, SPARSE_DENSITY = 128, 0.05
 class GraphBatch:
     """What one forward pass takes. ``batch`` is ``None`` on node tasks.
 
-    ``y`` has one row per graph (or node): ``[G]``, or ``[G, T]`` where items have several targets.
+    ``y`` has one row per graph (or node): ``[G]``, or ``[G, T]`` where items have several targets. ``structure`` is
+    what the model asked for, by name, and else empty.
     """
 
     x: Tensor
@@ -39,6 +42,7 @@ class GraphBatch:
     batch: Tensor | None
     num_graphs: int
     y: Tensor
+    structure: Mapping[str, Tensor] = field(default_factory=dict)
 
     def to(self, device: torch.device) -> GraphBatch:
         """The same batch on a device."""
@@ -51,6 +55,7 @@ class GraphBatch:
             batch=None if self.batch is None else self.batch.to(device),
             num_graphs=self.num_graphs,
             y=self.y.to(device),
+            structure={name: tensor.to(device) for name, tensor in self.structure.items()},
         )
 
 
@@ -64,18 +69,20 @@ class PackedGraphs:
     y: Tensor
     node_start: Tensor
     edge_start: Tensor
+    structure: PackedStructure | None = None
 
     @classmethod
-    def pack(cls, graphs: Sequence[Data], *, sparse: bool = False) -> PackedGraphs:
-        """Lay the graphs end to end, edges sorted by receiver within each graph.
+    def pack(
+        cls, graphs: Sequence[Data], *, sparse: bool = False, structure: PackedStructure | None = None
+    ) -> PackedGraphs:
+        """Lay the graphs end to end, edges sorted by receiver within each graph; ``structure`` is theirs.
 
         With ``sparse``, wide features that are mostly zero (bags of words, one-hot degrees) become sparse CSR.
         """
-        node_start = _starts([graph.num_nodes for graph in graphs])
-        edge_start = _starts([graph.edge_index.size(1) for graph in graphs])
+        node_start = running_sum([graph.num_nodes for graph in graphs])
+        edge_start = running_sum([graph.edge_index.size(1) for graph in graphs])
         edge_index = torch.cat([graph.edge_index for graph in graphs], dim=1)
-        owner = torch.repeat_interleave(torch.arange(len(graphs)), edge_start.diff())
-        order = (edge_index[1] + node_start[owner]).argsort(stable=True)
+        order = (edge_index[1] + node_start[owners(edge_start)]).argsort(stable=True)
         edge_attr = None
         if all(graph.edge_attr is not None for graph in graphs):
             edge_attr = torch.cat([graph.edge_attr for graph in graphs])[order]
@@ -87,6 +94,7 @@ class PackedGraphs:
             y=torch.cat([graph.y for graph in graphs]),
             node_start=node_start,
             edge_start=edge_start,
+            structure=None if structure is None else structure.with_edges(order),
         )
 
     def __len__(self) -> int:
@@ -95,8 +103,8 @@ class PackedGraphs:
 
     def take(self, chosen: Tensor) -> PackedGraphs:
         """The chosen graphs, in the order given."""
-        nodes, node_start = _gather(self.node_start, chosen)
-        edges, edge_start = _gather(self.edge_start, chosen)
+        nodes, node_start = gather_rows(self.node_start, chosen)
+        edges, edge_start = gather_rows(self.edge_start, chosen)
         return PackedGraphs(
             x=_take_rows(self.x, nodes),
             edge_index=self.edge_index[:, edges],
@@ -104,11 +112,12 @@ class PackedGraphs:
             y=self.y[chosen],
             node_start=node_start,
             edge_start=edge_start,
+            structure=None if self.structure is None else self.structure.take(chosen),
         )
 
     def batches(self, bounds: Sequence[int]) -> Iterator[GraphBatch]:
         """Cut at ``bounds`` (0, ..., number of graphs); features are views, indices are shifted."""
-        owner = torch.repeat_interleave(torch.arange(len(self)), self.node_start.diff())
+        owner = owners(self.node_start)
         shifted = self.edge_index + torch.repeat_interleave(self.node_start[:-1], self.edge_start.diff())
         for first, last in pairwise(bounds):
             node_low, node_high = int(self.node_start[first]), int(self.node_start[last])
@@ -120,6 +129,7 @@ class PackedGraphs:
                 batch=owner[node_low:node_high] - first,
                 num_graphs=last - first,
                 y=self.y[first:last],
+                structure={} if self.structure is None else self.structure.batch(first, last),
             )
 
     def evaluation_batches(self, batch_size: int) -> list[GraphBatch]:
@@ -142,24 +152,8 @@ class PackedGraphs:
         groups = list(torch.tensor_split(order, count))
         for start in range(0, count, BATCHES_PER_GATHER):
             gathered = groups[start : start + BATCHES_PER_GATHER]
-            bounds = _starts([len(group) for group in gathered]).tolist()
+            bounds = running_sum([len(group) for group in gathered]).tolist()
             yield from self.take(torch.cat(gathered)).batches(bounds)
-
-
-def _starts(counts: Sequence[int]) -> Tensor:
-    """Running sums with a leading zero: ``[len(counts) + 1]``."""
-    starts = torch.zeros(len(counts) + 1, dtype=torch.long)
-    torch.cumsum(torch.tensor(counts, dtype=torch.long), 0, out=starts[1:])
-    return starts
-
-
-def _gather(start: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
-    """Positions of all items of the chosen graphs, and where each graph starts among them."""
-    counts = start.diff()[chosen]
-    new_start = torch.zeros(len(chosen) + 1, dtype=torch.long)
-    torch.cumsum(counts, 0, out=new_start[1:])
-    shift = torch.repeat_interleave(start[chosen] - new_start[:-1], counts)
-    return shift + torch.arange(len(shift)), new_start
 
 
 def _compressed(x: Tensor) -> Tensor:
@@ -174,7 +168,7 @@ def _compressed(x: Tensor) -> Tensor:
 def _take_rows(x: Tensor, rows: Tensor) -> Tensor:
     if x.layout == torch.strided:
         return x[rows]
-    entries, starts = _gather(x.crow_indices(), rows)
+    entries, starts = gather_rows(x.crow_indices(), rows)
     return _csr(starts, x.col_indices()[entries], x.values()[entries], x.size(1))
 
 
@@ -191,7 +185,8 @@ def _csr(starts: Tensor, columns: Tensor, values: Tensor, width: int) -> Tensor:
     return torch.sparse_csr_tensor(starts, columns, values, size, check_invariants=False)
 
 
-def whole_graph(graph: Data, *, sparse: bool) -> GraphBatch:
+def whole_graph(graph: Data, *, sparse: bool, structure: PackedStructure | None = None) -> GraphBatch:
     """The one batch of a node task, edges sorted by receiver."""
-    packed = PackedGraphs.pack([graph], sparse=sparse)
-    return GraphBatch(packed.x, packed.edge_index, packed.edge_attr, None, 1, packed.y)
+    packed = PackedGraphs.pack([graph], sparse=sparse, structure=structure)
+    made = {} if packed.structure is None else packed.structure.batch(0, 1)
+    return GraphBatch(packed.x, packed.edge_index, packed.edge_attr, None, 1, packed.y, made)

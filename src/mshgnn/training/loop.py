@@ -69,7 +69,7 @@ def train_fold(
     """
     _check_validation(dataset, split, settings, keep_best)
     with one_thread(seed):
-        fold = prepare(dataset, split, settings)
+        fold = prepare(dataset, split, settings, getattr(model, "structure", ()))
         generator = torch.Generator().manual_seed(seed)
         model.to(find_device(settings.device))
         optimiser = make_optimiser(model, settings)
@@ -188,9 +188,10 @@ def train_epoch(
 
 
 def forward(model: nn.Module, batch: GraphBatch) -> Tensor:
-    """The model's outputs for a batch."""
+    """The model's outputs for a batch; only a model that asked for structure is given any."""
+    asked = {"structure": batch.structure} if batch.structure else {}
     outputs: Tensor = model(
-        batch.x, batch.edge_index, batch.batch, edge_attr=batch.edge_attr, batch_size=batch.num_graphs
+        batch.x, batch.edge_index, batch.batch, edge_attr=batch.edge_attr, batch_size=batch.num_graphs, **asked
     )
     return outputs
 

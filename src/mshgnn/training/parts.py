@@ -11,7 +11,9 @@ from torch import Tensor
 
 from mshgnn.data.dataset import DataError, GraphDataset
 from mshgnn.data.splits import Split, count_items
+from mshgnn.data.structure import structure_of
 from mshgnn.machine import find_device
+from mshgnn.structure import PackedStructure, Structure
 from mshgnn.training.batches import GraphBatch, PackedGraphs, whole_graph
 from mshgnn.training.objective import Objective, objective_of
 from mshgnn.training.settings import TrainingSettings
@@ -54,24 +56,32 @@ class Fold(NamedTuple):
     parts: Parts
 
 
-def prepare(dataset: GraphDataset, split: Split, settings: TrainingSettings) -> Fold:
-    """Everything about a fold that does not change from epoch to epoch, on the device of the settings."""
+def prepare(dataset: GraphDataset, split: Split, settings: TrainingSettings, kinds: Sequence[Structure] = ()) -> Fold:
+    """Everything about a fold that does not change from epoch to epoch, on the device of the settings.
+
+    Every batch carries the ``kinds`` of structure.
+    """
     if len(split.train) == 0 or len(split.test) == 0:
         raise DataError(f"{dataset.name}: the split has nothing to {'test' if len(split.train) else 'train'} on")
     count_items(split, dataset.num_items, f"{dataset.name}: the split")
     objective = objective_of(dataset, regression_loss=settings.regression_loss)
     make = _node_parts if dataset.task == "node" else _graph_parts
-    steps, parts = make(dataset, split, settings, find_device(settings.device))
+    structure = structure_of(dataset, kinds) if kinds else None
+    steps, parts = make(dataset, split, settings, structure, find_device(settings.device))
     weights = objective.balanced_weights(parts.train.target) if settings.class_weights == "balanced" else None
     loss = partial(objective.loss, label_smoothing=settings.label_smoothing, class_weights=weights)
     return Fold(objective, loss, steps, parts)
 
 
 def _graph_parts(
-    dataset: GraphDataset, split: Split, settings: TrainingSettings, device: torch.device
+    dataset: GraphDataset,
+    split: Split,
+    settings: TrainingSettings,
+    structure: PackedStructure | None,
+    device: torch.device,
 ) -> tuple[Steps, Parts]:
     """Graphs of each part packed end to end; training batches are drawn anew every epoch."""
-    packed = PackedGraphs.pack(dataset.graphs, sparse=settings.sparse_features == "auto")
+    packed = PackedGraphs.pack(dataset.graphs, sparse=settings.sparse_features == "auto", structure=structure)
     train = packed.take(split.train)
 
     def steps(generator: torch.Generator) -> Iterator[Step]:
@@ -87,10 +97,15 @@ def _graph_parts(
 
 
 def _node_parts(
-    dataset: GraphDataset, split: Split, settings: TrainingSettings, device: torch.device
+    dataset: GraphDataset,
+    split: Split,
+    settings: TrainingSettings,
+    structure: PackedStructure | None,
+    device: torch.device,
 ) -> tuple[Steps, Parts]:
     """The whole graph is the only batch; the parts are sets of its nodes."""
-    batch = whole_graph(dataset.graphs[0], sparse=settings.sparse_features == "auto").to(device)
+    sparse = settings.sparse_features == "auto"
+    batch = whole_graph(dataset.graphs[0], sparse=sparse, structure=structure).to(device)
     batches = [batch]
 
     def part(nodes: Tensor) -> Part:

@@ -56,8 +56,8 @@ def test_two_nodes_with_orthogonal_labels(perceptrons: int, value: float) -> Non
 def test_small_graphs_worked_by_hand(
     one: Data, other: Data, depth: int, jk: bool, uniform: float, by_degree: float
 ) -> None:
-    assert between(one, other, depth, depth, "uniform", jk) == pytest.approx(uniform, rel=1e-10)
-    assert between(one, other, depth, depth, "degree", jk) == pytest.approx(by_degree, rel=1e-10)
+    assert between(one, other, depth, depth, "uniform", jk) == pytest.approx(uniform, rel=1e-9)
+    assert between(one, other, depth, depth, "degree", jk) == pytest.approx(by_degree, rel=1e-9)
 
 
 def test_two_triangles_are_a_hexagon_to_it() -> None:
@@ -121,6 +121,6 @@ def test_it_learns_stars_and_rings() -> None:
 
 
 def test_too_many_colours_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MSHGNN_MEMORY", "1e-7")
+    monkeypatch.setenv("MSHGNN_MEMORY", "100")
     with pytest.raises(UserError, match="GNTK between 3 colours"):
         GNTK().kernel(random_graphs(5))

@@ -125,6 +125,7 @@ def _rectified(s: Matrix) -> tuple[Matrix, Matrix]:
     length = np.sqrt(np.diag(s))
     product = np.outer(length, length)
     rho = np.clip(np.divide(s, product, out=np.zeros_like(s), where=product > 0), -1, 1)
+    np.fill_diagonal(rho, 1)  # arccos makes 1e-8 of a last bit that is missing to 1
     slope = (np.pi - np.arccos(rho)) / np.pi
     return product * (rho * slope + np.sqrt(1 - rho**2) / np.pi), slope
 
