@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import Tensor
+from torch_geometric.data import Batch, Data
 from torch_geometric.utils import degree, erdos_renyi_graph, to_dense_adj
 
 from mshgnn.models.dcnn import DCNN, Transition
@@ -49,3 +50,16 @@ def test_the_model_is_its_formula_for_graphs_and_for_nodes() -> None:
 
 def test_it_has_the_papers_parameters_on_nci1() -> None:
     assert DCNN(37, 2, task="graph").num_parameters == 446
+
+
+def test_twenty_small_graphs_are_learnt_by_heart() -> None:
+    graphs = [Data(x=torch.randn(n, 5), edge_index=erdos_renyi_graph(n, 0.4)) for n in [5, 6, 7, 8] * 5]
+    batch, target = Batch.from_data_list(graphs), torch.randint(0, 3, (20,))
+    model = DCNN(5, 3, task="graph", hops=5)
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.05)
+    for _ in range(300):
+        optimiser.zero_grad()
+        logits = model(batch.x, batch.edge_index, batch.batch)
+        torch.autograd.backward(torch.nn.functional.cross_entropy(logits, target))
+        optimiser.step()
+    assert (logits.argmax(dim=1) == target).float().mean() > 0.95

@@ -7,6 +7,7 @@ from torch_geometric.nn import SAGEConv
 from torch_geometric.utils import erdos_renyi_graph, to_dense_adj
 
 from mshgnn.errors import UserError
+from mshgnn.models import measured_options
 from mshgnn.models.dgcnn import DGCNN
 from mshgnn.testing import assert_batch_consistent
 
@@ -63,3 +64,8 @@ def test_it_has_the_ports_parameters_but_for_the_biases_of_its_propagation(
 def test_fewer_than_ten_places_are_refused() -> None:
     with pytest.raises(UserError, match="k must be an integer from 10"):
         DGCNN(3, 2, k=9)
+
+
+@pytest.mark.parametrize(("sizes", "k"), [([5, 12, 13, 20, 30], 13), ([2, 3, 4], 10)])
+def test_k_is_the_size_that_sixty_percent_of_the_training_graphs_do_not_exceed(sizes: list[int], k: int) -> None:
+    assert measured_options("dgcnn", [Data(num_nodes=size) for size in sizes]) == {"k": k}

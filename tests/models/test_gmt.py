@@ -5,7 +5,7 @@ import torch
 from torch_geometric.data import Batch, Data
 from torch_geometric.utils import erdos_renyi_graph
 
-from mshgnn.models import build
+from mshgnn.models import build, measured_options
 from mshgnn.models.gmt import GMT, AttentionBlock
 from mshgnn.testing import assert_batch_consistent
 
@@ -58,3 +58,8 @@ def test_a_graph_without_nodes_leaves_only_the_seeds() -> None:
     both = model(batch.x, batch.edge_index, batch.batch, batch_size=2)
     torch.testing.assert_close(both[:1], model(batch.x, batch.edge_index, batch.batch))
     assert torch.isfinite(both).all()
+
+
+def test_the_seeds_are_a_quarter_of_the_mean_size_of_the_training_graphs() -> None:
+    graphs = [Data(x=torch.randn(n, 3), edge_index=erdos_renyi_graph(n, 0.4)) for n in (10, 18, 25)]
+    assert measured_options("gmt", graphs) == {"num_seeds": 5}

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 from torch_geometric.utils import degree
 
 from mshgnn.errors import UserError
-from mshgnn.models import build, from_pretrained
+from mshgnn.models import build, from_pretrained, measured_options, resolve
 from mshgnn.models.pna import PNA, PNAMessage
 
 STAR = torch.tensor([[1, 2, 3, 0, 0, 0], [0, 0, 0, 1, 2, 3]])
@@ -77,3 +78,14 @@ def test_edge_features_reach_the_message() -> None:
     assert not torch.allclose(model.embed(x, STAR, edge_attr=e), model.embed(x, STAR, edge_attr=-e))
     with pytest.raises(UserError, match="edge_attr is missing"):
         model(x, STAR)
+
+
+def test_the_training_graphs_give_the_mean_log_degree() -> None:
+    none = torch.empty(2, 0, dtype=torch.long)
+    graphs = [Data(edge_index=STAR, num_nodes=4), Data(edge_index=none, num_nodes=2)]
+    logs = (torch.tensor([3.0, 1, 1, 1, 0, 0]) + 1).log()
+    for name in ("pna", "pna-paper"):
+        measured = measured_options(name, graphs)
+        assert measured == {"mean_log_degree": pytest.approx(logs.mean().item())}
+        assert measured_options(name, graphs[1:]) == {}
+        resolve(name, measured)

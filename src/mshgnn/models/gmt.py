@@ -14,8 +14,8 @@ residual from ``Q``. As in the authors' published runs the softmax goes over the
 node spreads itself over them. The paper writes it over the nodes (``"nodes"``).
 
 Differences from the released code: the number of seeds, there a quarter of the mean size in the whole data set, is
-a quarter of that of the training graphs, or the option ``num_seeds``. With one seed the softmax over seeds is 1, the last pool is a plain sum, and the keys of the
-authors' last pool get no gradient: here it has none.
+a quarter of that of the training graphs, or the option ``num_seeds``. With one seed the softmax over seeds is 1, the
+last pool is a plain sum, and the keys of the authors' last pool get no gradient: here it has none.
 """
 
 from __future__ import annotations

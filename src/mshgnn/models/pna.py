@@ -6,8 +6,8 @@ r"""PNA: several aggregations of the neighbours side by side, each scaled by the
 
 The layer is PyG's ``PNAConv``; the stack around it in ``pna-paper`` is ours. :math:`\delta`, the mean of
 :math:`\log(d + 1)` over the nodes, is a constant of the training set; PyG wants the histogram of the degrees for it.
-The lab measures it on the training graphs of a fold and gives it as the option ``mean_log_degree``. A model made without
-the option takes the mean of the first training batch that has an edge, keeps it for good and saves it with the weights;
+The lab measures it on the training graphs of a fold and gives it as the option ``mean_log_degree``. A model made
+without it takes the mean of the first training batch that has an edge, keeps it for good and saves it with the weights;
 before training it is :math:`\log 2`, the value of a perfect matching.
 """
 

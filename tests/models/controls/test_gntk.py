@@ -56,8 +56,8 @@ def test_two_nodes_with_orthogonal_labels(perceptrons: int, value: float) -> Non
 def test_small_graphs_worked_by_hand(
     one: Data, other: Data, depth: int, jk: bool, uniform: float, by_degree: float
 ) -> None:
-    assert between(one, other, depth, depth, "uniform", jk) == pytest.approx(uniform, rel=1e-9)
-    assert between(one, other, depth, depth, "degree", jk) == pytest.approx(by_degree, rel=1e-9)
+    assert between(one, other, depth, depth, "uniform", jk) == pytest.approx(uniform, rel=1e-8)
+    assert between(one, other, depth, depth, "degree", jk) == pytest.approx(by_degree, rel=1e-8)
 
 
 def test_two_triangles_are_a_hexagon_to_it() -> None:
@@ -95,7 +95,7 @@ def random_graphs(count: int) -> list[Data]:
 
 def test_colours_give_what_all_pairs_of_nodes_give() -> None:
     graphs = random_graphs(5)
-    np.testing.assert_allclose(GNTK(3, 2).kernel(graphs), node_by_node(graphs, 3, 2), rtol=1e-9)
+    np.testing.assert_allclose(GNTK(3, 2).kernel(graphs), node_by_node(graphs, 3, 2), rtol=1e-7)
 
 
 def test_the_kernel_is_symmetric_and_has_no_negative_eigenvalue() -> None:
