@@ -150,6 +150,8 @@ class GrePool(Model):
     def _embedding(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, graphs: Graphs | None) -> Tensor:
         assert graphs is not None
         size = graphs[1]
+        if not size:  # torch's attention refuses a batch of nothing
+            return self.token.new_zeros(0, self.token.size(-1))
         h, edges, batch = graph_by_graph(x, edge_index, graphs)
         self._check_memory(largest_graph(batch, size), size, h.element_size())
         h = self.encoder(h)
