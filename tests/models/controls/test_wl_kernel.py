@@ -13,7 +13,8 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 from torch_geometric.data import Data
 
-from mshgnn.models.controls.wl_kernel import PENALTIES, WLKernel
+from mshgnn.models.controls.machine import PENALTIES
+from mshgnn.models.controls.wl_kernel import WLKernel
 
 
 def random_graphs(count: int, seed: int) -> list[nx.Graph]:

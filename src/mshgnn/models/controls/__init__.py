@@ -12,13 +12,14 @@ from typing import Protocol, Self
 from numpy.typing import ArrayLike
 from torch_geometric.data import Data
 
+from mshgnn.models.controls.gntk import GNTK
 from mshgnn.models.controls.knn import NearestNeighbours
 from mshgnn.models.controls.labels import Labels
 from mshgnn.models.controls.majority import Majority
 from mshgnn.models.controls.wl_kernel import WLKernel
 from mshgnn.models.controls.wl_lookup import WLLookup
 
-__all__ = ["CONTROLS", "Control", "Majority", "NearestNeighbours", "WLKernel", "WLLookup"]
+__all__ = ["CONTROLS", "GNTK", "Control", "Majority", "NearestNeighbours", "WLKernel", "WLLookup"]
 
 
 class Control(Protocol):
@@ -35,5 +36,6 @@ CONTROLS: dict[str, type[Control]] = {
     "majority": Majority,
     "wl-lookup": WLLookup,
     "wl-kernel": WLKernel,
+    "gntk": GNTK,
     "knn": NearestNeighbours,
 }

@@ -8,18 +8,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
-from sklearn.base import ClassifierMixin
-from sklearn.dummy import DummyClassifier
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import normalize
-from sklearn.svm import SVC
 from torch_geometric.data import Data
 
 from mshgnn.evaluation.wl import Colours, Initial, has_constant_features, wl_colourings
 from mshgnn.models.controls.labels import Labels, checked_labels
-
-PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
-INNER_FOLDS = 5
+from mshgnn.models.controls.machine import support_vector_machine
 
 
 class WLKernel:
@@ -29,8 +23,8 @@ class WLKernel:
         k(G, G') = \frac{\langle c(G), c(G') \rangle}{\lVert c(G) \rVert \, \lVert c(G') \rVert}
 
     :math:`c(G)` counts the nodes of every colour after :math:`0, 1, \dots` rounds, side by side (Shervashidze et al.,
-    2011). The machine's penalty is the best of ``PENALTIES`` in a cross-validation inside the training graphs, so that
-    nothing else is seen. The first colour is the feature row, or the degree where the features are constant.
+    2011). A cross-validation inside the training graphs chooses the machine's penalty, so that nothing else
+    is seen. The first colour is the feature row, or the degree where the features are constant.
     """
 
     def __init__(self, rounds: int = 3) -> None:
@@ -43,7 +37,7 @@ class WLKernel:
         self.initial_: Initial = "degree" if has_constant_features(graphs) else "features"
         self.columns_: dict[bytes, int] = {}
         self.counts_ = self._counts(graphs, self.columns_)
-        self.machine_ = _machine(labels)
+        self.machine_ = support_vector_machine(labels)
         self.machine_.fit(self._kernel(self.counts_), labels)
         return self
 
@@ -72,14 +66,3 @@ class WLKernel:
         owner = np.repeat(np.arange(len(graphs)), [graph.num_nodes for graph in graphs])
         rounds = [colouring.nodes for colouring in wl_colourings(graphs, self.rounds, self.initial_)]
         return np.concatenate(rounds), np.tile(owner, len(rounds))
-
-
-def _machine(labels: Labels) -> ClassifierMixin:
-    """The classifier for these classes: where they are too few to choose a penalty by, it is 1."""
-    counts = np.unique(labels, return_counts=True)[1]
-    if len(counts) == 1:
-        return DummyClassifier()
-    if counts.min() < 2:
-        return SVC(kernel="precomputed")
-    folds = StratifiedKFold(min(INNER_FOLDS, int(counts.min())), shuffle=True, random_state=0)
-    return GridSearchCV(SVC(kernel="precomputed"), {"C": list(PENALTIES)}, cv=folds)
