@@ -105,7 +105,7 @@ def test_a_model_holds_what_it_was_made_with(name: str, task: Task) -> None:
 
 @every_task
 def test_every_model_is_saved_and_read_again(name: str, task: Task, tmp_path: Path) -> None:
-    options = {"hidden_channels": 8} if "hidden_channels" in MODELS[name].options else {}
+    options = {"hidden_channels": 16} if "hidden_channels" in MODELS[name].options else {}
     model, x = build(name, 3, 2, task=task, options=options), torch.randn(5, 3)
     for _ in range(3):  # statistics that a fresh model does not have
         model(x, EDGES)
