@@ -23,7 +23,7 @@ from mshgnn.training.loop import train_fold
 from mshgnn.training.settings import TrainingSettings
 
 FEATURES, CLASSES = 5, 3
-SHARED = ("gcn", "gat", "gatv2", "sage", "gin", "gine", "film", "transformer")
+SHARED = ("gcn", "gat", "gatv2", "sage", "gin", "gine", "film", "transformer", "pna")
 TRANSFORMERS = ("gmt", "grepool")
 
 TASKS = [(name, task) for name, builder in sorted(MODELS.items()) for task in builder.tasks]
