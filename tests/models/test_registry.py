@@ -24,7 +24,7 @@ EDGES = torch.tensor([[0, 1, 2, 3, 3, 1], [1, 2, 0, 0, 2, 1]])
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("gni", {}, "unknown model 'gni'; did you mean 'gin'"),
+        ("ginn", {}, "unknown model 'ginn'; did you mean 'gin'"),
         ("gin", {"num_layer": 2}, "model gin: it has no option 'num_layer'; did you mean 'num_layers'"),
         ("gat", {"hidden": 2}, "did you mean 'hidden_channels'"),
         ("gin", {"heads": 2}, "no option 'heads'"),
