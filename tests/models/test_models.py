@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
 from mshgnn.data import Split, from_graphs
+from mshgnn.errors import UserError
 from mshgnn.models import MODELS, build
 from mshgnn.nn import Model
 from mshgnn.nn.graph_model import Layer
@@ -29,6 +30,8 @@ TRANSFORMERS = ("gmt", "gps", "grepool", "gt", "n2", "tokengt")
 RANDOM_IDENTIFIERS = ("tokengt",)
 """Invariant in distribution only: tested in their own files."""
 CHOSEN_BASIS = ("san",)
+IN_ORDER = ("gps", "n2", "tokengt")
+"""They refuse a batch whose graphs are mixed."""
 LEARNER: dict[str, dict[str, object]] = {"san": {"position_hidden": 32}, "n2": {"num_steps": 2, "pseudo_nodes": 8}}
 """Options that let a model learn by heart in a second."""
 
@@ -138,7 +141,12 @@ def test_the_order_of_the_nodes_may_mix_the_graphs(name: str, task: Task) -> Non
     # The first nodes of all graphs, then the second: those of one graph keep their order, but do not lie side by side.
     order = (torch.arange(batch.num_nodes) - batch.ptr[batch.batch]).argsort(stable=True)
     assert not torch.equal(batch.batch[order], batch.batch)
-    mixed = model(batch.x[order], order.argsort()[batch.edge_index], batch.batch[order], batch_size=batch.num_graphs)
+    arguments = batch.x[order], order.argsort()[batch.edge_index], batch.batch[order]
+    if name in IN_ORDER:
+        with pytest.raises(UserError, match="rising order"):
+            model(*arguments, batch_size=batch.num_graphs)
+        return
+    mixed = model(*arguments, batch_size=batch.num_graphs)
     plain = run(model, batch)
     torch.testing.assert_close(mixed, plain if task == "graph" else plain[order], atol=1e-5, rtol=1e-4)
 

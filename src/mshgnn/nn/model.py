@@ -97,6 +97,7 @@ class Model(nn.Module):
             reset(module)
         for module in self.modules():
             if isinstance(module, nn.MultiheadAttention):  # which PyG's reset passes over
+                module.out_proj.reset_parameters()
                 module._reset_parameters()
 
     @property

@@ -8,7 +8,9 @@ import math
 import numpy as np
 from numba import njit
 
-from mshgnn.ops.lanes import fill, fma, load, peek, poke, store, total
+from mshgnn.ops.backends.cpu.simd import fill, fma, load, peek, poke, store, total
+
+FLUSH = 64  # edges after which float32 sums over all edges go to float64
 
 _f = np.float32
 
@@ -29,6 +31,26 @@ def copy_blocks(source, source_offset, source_width, target, target_offset, targ
         a, b = source_offset + k * source_width, target_offset + k * target_width
         for f in range(width):
             poke(target, b + f, peek(source, a + f))
+
+
+@jit
+def copy_padded(source, source_offset, target, target_offset, P, F, blocks, zero, lanes):
+    """``blocks`` blocks of ``P`` numbers to blocks of ``F``; a register at a time where nothing is padded."""
+    if P == F:
+        for i in range(0, blocks * F, lanes):
+            store(target, target_offset + i, load(source, source_offset + i, zero))
+    else:
+        copy_blocks(source, source_offset, P, target, target_offset, F, blocks, P)
+
+
+@jit
+def copy_trimmed(source, source_offset, target, target_offset, P, F, blocks, zero, lanes):
+    """``blocks`` blocks of ``F`` numbers to blocks of ``P``; a register at a time where nothing is padded."""
+    if P == F:
+        for i in range(0, blocks * F, lanes):
+            store(target, target_offset + i, load(source, source_offset + i, zero))
+    else:
+        copy_blocks(source, source_offset, F, target, target_offset, P, blocks, P)
 
 
 @jit

@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 
-from mshgnn.ops.lanes import (
+from mshgnn.ops.backends.cpu.loops import jit
+from mshgnn.ops.backends.cpu.simd import (
     MAGIC,
     any_beyond,
     fill,
@@ -18,7 +19,6 @@ from mshgnn.ops.lanes import (
     store,
     where_odd,
 )
-from mshgnn.ops.vectors import jit
 
 _f = np.float32
 _PER_RADIAN = _f(2 / math.pi)
@@ -64,17 +64,32 @@ def sincos_anywhere(x, scratch, lanes):
     return load(scratch, 0, x), load(scratch, lanes, x)
 
 
+RESTART = 4
+"""A doubled angle has twice the error: after so many bands the chain begins again from the phase itself."""
+
+
+@jit
+def double_angle(s, c):
+    """``sin 2x`` and ``cos 2x`` from ``sin x`` and ``cos x``."""
+    one, two = fill(_f(1.0), s), fill(_f(2.0), s)
+    return two * s * c, one - two * s * s
+
+
+@jit
+def next_band(p, s, c, k, frequencies, doubling, scratch, lanes):
+    """Sine and cosine of band ``k`` of the phases ``p``, from those of the band before where they double."""
+    if k % RESTART == 0 or not doubling:
+        return sincos_anywhere(p * splat(frequencies, k, p), scratch, lanes)
+    return double_angle(s, c)
+
+
 @jit
 def encode(p, row, F, frequencies, doubling, psi, zero, lanes, scratch):
     """``psi = [sin(w_1 p) | cos(w_1 p) | ...]`` of one edge, ``[2K, F]``; ``doubling``: ``w_k = 2 w_(k-1)``."""
-    one, two = fill(_f(1.0), zero), fill(_f(2.0), zero)
     for block in range(0, F, lanes):
         angle = load(p, row + block, zero)
         s = c = zero
         for k in range(frequencies.size):
-            if k == 0 or not doubling:
-                s, c = sincos_anywhere(angle * splat(frequencies, k, zero), scratch, lanes)
-            else:
-                s, c = two * s * c, one - two * s * s
+            s, c = next_band(angle, s, c, k, frequencies, doubling, scratch, lanes)
             store(psi, 2 * k * F + block, s)
             store(psi, (2 * k + 1) * F + block, c)

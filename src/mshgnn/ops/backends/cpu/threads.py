@@ -50,11 +50,11 @@ _team = _Team()
 _one_at_a_time = threading.Lock()  # the number of threads of BLAS is one for the whole process
 
 
-def run_chunks(work: Callable[[int], None], count: int) -> None:
+def run_chunks(work: Callable[[int], None], count: int, *, with_blas: bool = False) -> None:
     """Call ``work(0) .. work(count - 1)``, on as many threads as ``torch.get_num_threads()`` allows.
 
-    The chunks are the same for any number of threads, and so are the bits of the result: a chunk sees a torch of one
-    thread. (Inside a region BLAS runs on one thread anyway, but cuts its sums as if it had more.)
+    The chunks are the same for any number of threads, and so are the bits of the result. ``with_blas``: the work calls
+    torch's matrix products, which cut their sums by the number of threads that torch was told; it is one meanwhile.
     """
     remaining = iter(range(count))
 
@@ -63,12 +63,14 @@ def run_chunks(work: Callable[[int], None], count: int) -> None:
             work(chunk)
 
     threads = torch.get_num_threads()
-    if threads == 1:
+    if threads == 1 or (count == 1 and not with_blas):
         take()
-        return
-    with _one_at_a_time:
-        torch.set_num_threads(1)
-        try:
-            _team.run(take, min(threads, count))
-        finally:
-            torch.set_num_threads(threads)
+    elif not with_blas:
+        _team.run(take, min(threads, count))
+    else:
+        with _one_at_a_time:
+            torch.set_num_threads(1)
+            try:
+                _team.run(take, min(threads, count))
+            finally:
+                torch.set_num_threads(threads)

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from torch import Tensor
 
-from mshgnn.ops.csr import check_csr
+from mshgnn.ops.graph import ReceiverCSR, check_csr
 
 MAX_CHUNKS = 16
 CHUNK_WORK = 2**26  # multiply-adds of a forward pass that are worth a chunk of their own
@@ -20,6 +21,15 @@ BUFFER_COPIES = 4
 BUFFER_FLOATS = 2**29  # .. and at most 2 GB, unless two chunks already do not fit
 
 Ints = npt.NDArray[np.int64]
+
+
+class Cost(NamedTuple):
+    """What a layer needs, in multiply-adds and numbers."""
+
+    per_receiver: int
+    per_edge: int
+    sender_floats: int  # of the gradient of one sender
+    tile_floats: int  # that one receiver has in a tile; 0: no tiles
 
 
 class Chunk(NamedTuple):
@@ -41,13 +51,11 @@ class Plan(NamedTuple):
     senders: npt.NDArray[np.int32]
 
 
-def _cut(rowptr: Ints, senders: npt.NDArray[np.int32], num_senders: int, widths: tuple[int, int, int]) -> list[Chunk]:
+def _cut(rowptr: Ints, senders: npt.NDArray[np.int32], num_senders: int, cost: Cost) -> list[Chunk]:
     """Chunks of nearly equal work, at most ``MAX_CHUNKS``, few enough for their sender buffers."""
-    receiver_width, sender_width, num_projections = widths
-    projection = sender_width * num_projections
     num_receivers = rowptr.size - 1
-    work = projection * (receiver_width * np.arange(num_receivers + 1) + rowptr)
-    room = min(BUFFER_COPIES * num_senders, BUFFER_FLOATS // sender_width)
+    work = cost.per_receiver * np.arange(num_receivers + 1) + cost.per_edge * rowptr
+    room = min(BUFFER_COPIES * num_senders, BUFFER_FLOATS // cost.sender_floats)
     count = 1
     while count < MAX_CHUNKS and count * CHUNK_WORK < work[-1]:
         count *= 2
@@ -58,7 +66,7 @@ def _cut(rowptr: Ints, senders: npt.NDArray[np.int32], num_senders: int, widths:
             if first < last:
                 own = senders[rowptr[first] : rowptr[last]]
                 low, high = (int(own.min()), int(own.max()) + 1) if own.size else (0, 0)
-                chunks.append(Chunk(first, last, low, high, _tiles(first, last, projection)))
+                chunks.append(Chunk(first, last, low, high, _tiles(first, last, cost.tile_floats)))
         if count <= 2 or sum(chunk.high - chunk.low for chunk in chunks) <= room:
             return chunks
         count //= 2
@@ -66,6 +74,8 @@ def _cut(rowptr: Ints, senders: npt.NDArray[np.int32], num_senders: int, widths:
 
 def _tiles(first: int, last: int, floats_per_receiver: int) -> list[tuple[int, int]]:
     """Tiles of nearly equal size."""
+    if not floats_per_receiver:
+        return [(first, last)]
     count = -(-(last - first) // max(16, TILE_FLOATS // floats_per_receiver))
     step = -(-(last - first) // count)
     return [(lo, min(lo + step, last)) for lo in range(first, last, step)]
@@ -74,7 +84,7 @@ def _tiles(first: int, last: int, floats_per_receiver: int) -> list[tuple[int, i
 class _Known(NamedTuple):
     rowptr: weakref.ref[Tensor]
     sender: weakref.ref[Tensor]
-    key: tuple[int, ...]
+    state: tuple[int, ...]
     plan: Plan
 
 
@@ -84,34 +94,37 @@ class _PlanCache:
     def __init__(self) -> None:
         self._entries: dict[tuple[int, ...], _Known] = {}
 
-    def get(self, rowptr: Tensor, sender: Tensor, num_senders: int, widths: tuple[int, int, int]) -> Plan:
-        place = (id(rowptr), id(sender), *widths)
+    def get(self, rowptr: Tensor, sender: Tensor, num_senders: int, cost: Cost) -> Plan:
+        place = (id(rowptr), id(sender), *cost)
         inference = rowptr.is_inference() or sender.is_inference()
-        key = (num_senders,) if inference else (num_senders, rowptr._version, sender._version)
+        versions = () if inference else (rowptr._version, sender._version)
+        state = (num_senders, rowptr.data_ptr(), sender.data_ptr(), *versions)
         known = self._entries.get(place)
-        if known is not None and known.key == key and known.rowptr() is rowptr and known.sender() is sender:
+        if known is not None and known.state == state and known.rowptr() is rowptr and known.sender() is sender:
             return known.plan
-        check_csr(rowptr, sender, num_senders)
-        plan = _make(rowptr, sender, num_senders, widths)
+        plan = _make(rowptr, sender, num_senders, cost)
         if not inference:  # those have no version to tell a change by
             reference = weakref.ref(rowptr, lambda _: self._entries.pop(place, None))
-            self._entries[place] = _Known(reference, weakref.ref(sender), key, plan)
+            self._entries[place] = _Known(reference, weakref.ref(sender), state, plan)
         return plan
 
 
-def _make(rowptr: Tensor, sender: Tensor, num_senders: int, widths: tuple[int, int, int]) -> Plan:
-    rows: Ints = np.ascontiguousarray(rowptr.numpy(), dtype=np.int64)
-    senders = np.ascontiguousarray(sender.numpy(), dtype=np.int32)
+def _make(rowptr: Tensor, sender: Tensor, num_senders: int, cost: Cost) -> Plan:
+    check_csr(rowptr, sender, num_senders)
+    # Copies, checked again: no kernel reads an index that someone else can still write.
+    rows: Ints = np.array(rowptr.numpy(), dtype=np.int64)
+    senders = np.array(sender.numpy(), dtype=np.int32)
+    check_csr(torch.from_numpy(rows), torch.from_numpy(senders), num_senders)
     largest_degree = int(np.diff(rows).max()) if rows.size > 1 else 0
-    return Plan(_cut(rows, senders, num_senders, widths), largest_degree, rows, senders)
+    return Plan(_cut(rows, senders, num_senders, cost), largest_degree, rows, senders)
 
 
 _cache = _PlanCache()
 
 
-def plan_for(rowptr: Tensor, sender: Tensor, num_senders: int, widths: tuple[int, int, int]) -> Plan:
-    """The plan of a checked CSR for ``widths = (d_r, d_s, F)``; made once per graph and width.
+def plan_for(graph: ReceiverCSR, num_senders: int, cost: Cost) -> Plan:
+    """The plan of a graph for one kind of layer; made once per graph and width.
 
-    Raises ``ValueError`` where ``rowptr`` or ``sender`` do not describe a graph: no kernel runs before this.
+    Raises ``UserError`` where ``rowptr`` or ``sender`` do not describe a graph: no kernel runs before this.
     """
-    return _cache.get(rowptr, sender, num_senders, widths)
+    return _cache.get(graph.rowptr, graph.sender, num_senders, cost)

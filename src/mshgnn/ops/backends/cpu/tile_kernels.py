@@ -1,6 +1,6 @@
 """The numba kernels: one tile of receivers at a time, forward and backward.
 
-Every array is float32 and C-contiguous. The number of projections is padded to ``F``, a multiple of ``lanes``, and
+Every array is float32 and C-contiguous. The ``P`` projections are padded to ``F``, a multiple of ``lanes``, and
 the sender width to ``D``, a multiple of the largest register, so that no loop has a tail. A receiver's projection has
 two layouts: ``by_feature[j, f]`` (as the generator makes it: one row serves all projections of feature ``j``) for the
 phases, and ``by_projection[f, j]`` (the order of ``W_f``) for the gradients.
@@ -9,49 +9,23 @@ phases, and ``by_projection[f, j]`` (the order of ``W_f``) for the gradients.
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numba import njit
 
-from mshgnn.ops.edges import GROUP, outer_products, receiver_phases
-from mshgnn.ops.lanes import fill, fma, load, peek, splat, store, transpose, zeros
-from mshgnn.ops.trigonometry import encode
-from mshgnn.ops.vectors import add_into, add_scaled, clear, copy_blocks, dot, flush, jit, scale, sigmoid
-
-FLUSH = 64  # edges after which float32 sums over all edges go to float64
-NO_GATE, SIGMOID, SOFTMAX = 0, 1, 2
+from mshgnn.ops.backends.cpu.edge_kernels import GROUP, outer_products, receiver_phases
+from mshgnn.ops.backends.cpu.gate_kernels import NO_GATE, SOFTMAX, add_gated, gated_gradient, softmax_backward
+from mshgnn.ops.backends.cpu.loops import FLUSH, add_into, add_scaled, clear, copy_blocks, dot, flush, scale
+from mshgnn.ops.backends.cpu.simd import fill, fma, load, peek, poke, splat, store, transpose, zeros
+from mshgnn.ops.backends.cpu.sincos import encode
 
 _f = np.float32
 
 
-@jit
-def softmax_backward(
-    p, base, degree, F, frequencies, doubling, gate, g_gated, alphas, d_logits, psi, zero, lanes, scratch
-):  # fmt: skip
-    """``alpha_e`` and ``dl_e = alpha_e (t_e - sum alpha t)`` with ``t_e = g . psi_e`` for one receiver."""
-    size = 2 * frequencies.size * F
-    top = _f(-np.inf)
-    for e in range(degree):
-        encode(p, base + e * F, F, frequencies, doubling, psi, zero, lanes, scratch)
-        alphas[e] = dot(gate, psi, size, zero, lanes)
-        d_logits[e] = dot(g_gated, psi, size, zero, lanes)
-        top = max(top, alphas[e])
-    weight_sum = _f(0)
-    for e in range(degree):
-        alphas[e] = math.exp(alphas[e] - top)
-        weight_sum += alphas[e]
-    mean = _f(0)
-    for e in range(degree):
-        alphas[e] /= weight_sum
-        mean += alphas[e] * d_logits[e]
-    for e in range(degree):
-        d_logits[e] = alphas[e] * (d_logits[e] - mean)
-
-
-_SHARED = "i8,i8,i8,f4[::1],f4[::1],f4[::1],f4[::1],i8[::1],i4[::1],f4[::1],f4[::1],b1,f4[::1],i8,i8,i8,i8,f4[::1],b1"
+_SHARED = (
+    "i8,i8,i8,f4[::1],f4[::1],f4[::1],f4[::1],i8[::1],i4[::1],f4[::1],f4[::1],f4[::1],b1,f4[::1],i8,i8,i8,i8,f4[::1],b1"
+)
 _FORWARD = f"i8({_SHARED},f4[::1],f4[::1])"
-_BACKWARD = f"i8({_SHARED},f4[::1],f4[::1],f4[::1],i8,f4[::1],f8[::1],f4[::1],f4[::1],f8[::1],f8[::1])"
+_BACKWARD = f"i8({_SHARED},f4[::1],f4[::1],f4[::1],i8,f4[::1],f8[::1],f4[::1],f4[::1],f4[::1],f8[::1],f8[::1])"
 
 
 def build_kernels(lanes: int, register: int, source: int):
@@ -63,8 +37,8 @@ def build_kernels(lanes: int, register: int, source: int):
 
     @njit(_FORWARD, nogil=True, error_model="numpy", boundscheck=False, cache=True)
     def forward(
-        lo, hi, origin, tile, bias, x, phase, rowptr, senders, edge_phase, frequencies, doubling, gate, gating, width,
-        D, F, p, kept, S, G,
+        lo, hi, origin, tile, bias, x, phase, rowptr, senders, edge_phase, edge_weight, frequencies, doubling, gate,
+        gating, P, D, F, p, kept, S, G,
     ):  # fmt: skip
         """``S_v`` and ``G_v`` of the receivers ``lo <= v < hi``.
 
@@ -80,6 +54,7 @@ def build_kernels(lanes: int, register: int, source: int):
         plain = np.empty(size, np.float32)
         gated = np.empty(size, np.float32)
         tail = np.empty(GROUP * F, np.float32)
+        weighted = edge_weight.size > 0
         for v in range(lo, hi):
             first, last = peek(rowptr, v), peek(rowptr, v + 1)
             clear(plain, 0, size, zero, lanes)
@@ -90,39 +65,34 @@ def build_kernels(lanes: int, register: int, source: int):
                 base = first * F if kept else 0
                 add_into(tile, row, bias, 0, D * F, wide, register)
                 receiver_phases(
-                    v, row, first, last, tile, x, senders, phase, edge_phase, width, D, F, start, p, base, tail, zero,
+                    v, row, first, last, tile, x, senders, phase, edge_phase, P, D, F, start, p, base, tail, zero,
                     lanes, lanes > register,
                 )  # fmt: skip
                 top = _f(-np.inf)
                 weight_sum = _f(0)
                 for e in range(last - first):
                     encode(p, base + e * F, F, frequencies, doubling, psi, zero, lanes, scratch)
-                    add_into(plain, 0, psi, 0, size, zero, lanes)
+                    own_weight = peek(edge_weight, first + e) if weighted else _f(1)
+                    if weighted:
+                        add_scaled(plain, 0, own_weight, psi, size, zero, lanes)
+                    else:
+                        add_into(plain, 0, psi, 0, size, zero, lanes)
                     if gating != NO_GATE:
-                        logit = dot(gate, psi, size, zero, lanes)
-                        if gating == SIGMOID:
-                            alpha = sigmoid(logit)
-                        else:  # softmax with a running maximum
-                            if logit > top:
-                                shrink = math.exp(top - logit)
-                                weight_sum *= shrink
-                                scale(gated, shrink, size, zero, lanes)
-                                top = logit
-                            alpha = math.exp(logit - top)
-                            weight_sum += alpha
-                        add_scaled(gated, 0, alpha, psi, size, zero, lanes)
+                        top, weight_sum = add_gated(
+                            gated, psi, gate, gating, own_weight, top, weight_sum, size, zero, lanes
+                        )
                 if gating == SOFTMAX:
                     scale(gated, _f(1.0) / weight_sum, size, zero, lanes)
-            copy_blocks(plain, 0, F, S, v * bands * width, width, bands, width)
+            copy_blocks(plain, 0, F, S, v * bands * P, P, bands, P)
             if gating != NO_GATE:
-                copy_blocks(gated, 0, F, G, v * bands * width, width, bands, width)
+                copy_blocks(gated, 0, F, G, v * bands * P, P, bands, P)
         return source  # part of the cache key
 
     @njit(_BACKWARD, nogil=True, error_model="numpy", boundscheck=False, cache=True)
     def backward(
-        lo, hi, origin, tile, bias, x, phase, rowptr, senders, edge_phase, frequencies, doubling, gate, gating, width,
-        D, F, p, kept, grad_tile, grad_S, grad_G, first_sender, grad_x, grad_bias, grad_phase, grad_edge_phase,
-        grad_frequencies, grad_gate,
+        lo, hi, origin, tile, bias, x, phase, rowptr, senders, edge_phase, edge_weight, frequencies, doubling, gate,
+        gating, P, D, F, p, kept, grad_tile, grad_S, grad_G, first_sender, grad_x, grad_bias, grad_phase,
+        grad_edge_phase, grad_edge_weight, grad_frequencies, grad_gate,
     ):  # fmt: skip
         """Gradients of the receivers ``lo <= v < hi``; on return ``grad_tile`` holds ``dF_v`` by projection.
 
@@ -146,6 +116,8 @@ def build_kernels(lanes: int, register: int, source: int):
         d_gate = np.zeros(size, np.float32)
         d_phase = np.zeros(F, np.float32)
         tail = np.empty(GROUP * F, np.float32)
+        weighted = edge_weight.size > 0
+        want_edge_weight = grad_edge_weight.size > 0
         want_frequencies = grad_frequencies.size > 0
         alphas = np.empty(0, np.float32)
         d_logits = np.empty(0, np.float32)
@@ -159,25 +131,25 @@ def build_kernels(lanes: int, register: int, source: int):
                 clear(grad_tile, target, D * F, wide, register)
                 if grad_phase.size:
                     clear(d_phase, 0, F, zero, lanes)
-                    copy_blocks(d_phase, 0, F, grad_phase, v * width, width, 1, width)
+                    copy_blocks(d_phase, 0, F, grad_phase, v * P, P, 1, P)
                 continue
             base = first * F if kept else 0
             if not kept:
                 add_into(tile, row, bias, 0, D * F, wide, register)
                 receiver_phases(
-                    v, row, first, last, tile, x, senders, phase, edge_phase, width, D, F, start, p, base, tail, zero,
+                    v, row, first, last, tile, x, senders, phase, edge_phase, P, D, F, start, p, base, tail, zero,
                     lanes, lanes > register,
                 )  # fmt: skip
             for block in range(0, F, lanes):
                 for j in range(0, D, lanes):
                     transpose(tile, row + j * F + block, F, by_projection, block * D + j, D, zero)
-            copy_blocks(grad_S, v * bands * width, width, g_plain, 0, F, bands, width)
+            copy_blocks(grad_S, v * bands * P, P, g_plain, 0, F, bands, P)
             if gating != NO_GATE:
-                copy_blocks(grad_G, v * bands * width, width, g_gated, 0, F, bands, width)
+                copy_blocks(grad_G, v * bands * P, P, g_gated, 0, F, bands, P)
             if gating == SOFTMAX:
                 softmax_backward(
-                    p, base, last - first, F, frequencies, doubling, gate, g_gated, alphas, d_logits, psi, zero, lanes,
-                    scratch,
+                    p, base, last - first, F, frequencies, doubling, gate, g_gated, edge_weight, first, alphas,
+                    d_logits, psi, zero, lanes, scratch,
                 )  # fmt: skip
             clear(d_phase, 0, F, zero, lanes)
             if gating == NO_GATE:
@@ -185,24 +157,24 @@ def build_kernels(lanes: int, register: int, source: int):
             for e in range(last - first):
                 place = base + e * F
                 encode(p, place, F, frequencies, doubling, psi, zero, lanes, scratch)
+                own_weight = peek(edge_weight, first + e) if weighted else _f(1)
                 if gating != NO_GATE:
-                    if gating == SIGMOID:
-                        alpha = sigmoid(dot(gate, psi, size, zero, lanes))
-                        d_logit = dot(g_gated, psi, size, zero, lanes) * alpha * (_f(1.0) - alpha)
-                    else:
-                        alpha = alphas[e]
-                        d_logit = d_logits[e]
-                    both, slope = fill(alpha, zero), fill(d_logit, zero)
-                    for i in range(0, size, lanes):
-                        value = fma(both, load(g_gated, i, zero), load(g_plain, i, zero))
-                        store(g, i, fma(slope, load(gate, i, zero), value))
-                    add_scaled(d_gate, 0, d_logit, psi, size, zero, lanes)
+                    alpha = alphas[e] if gating == SOFTMAX else _f(0)
+                    d_logit = d_logits[e] if gating == SOFTMAX else _f(0)
+                    gated_gradient(
+                        psi, gate, gating, alpha, d_logit, own_weight, g_plain, g_gated, g, d_gate, grad_edge_weight,
+                        first + e, size, zero, lanes,
+                    )  # fmt: skip
+                elif want_edge_weight:
+                    poke(grad_edge_weight, first + e, dot(g_plain, psi, size, zero, lanes))
                 for block in range(0, F, lanes):
                     d_p = zero
                     for k in range(K):
                         sine, cosine = 2 * k * F + block, (2 * k + 1) * F + block
                         d_angle = load(g, sine, zero) * load(psi, cosine, zero)
                         d_angle = d_angle - load(g, cosine, zero) * load(psi, sine, zero)
+                        if weighted and gating == NO_GATE:
+                            d_angle = d_angle * fill(own_weight, zero)
                         d_p = fma(splat(frequencies, k, zero), d_angle, d_p)
                         if want_frequencies:
                             value = load(d_frequency, k * F + block, zero)
@@ -216,11 +188,11 @@ def build_kernels(lanes: int, register: int, source: int):
                     if gating != NO_GATE:
                         flush(grad_gate, d_gate, size)
             if grad_edge_phase.size:
-                copy_blocks(p, base, F, grad_edge_phase, first * width, width, last - first, width)
+                copy_blocks(p, base, F, grad_edge_phase, first * P, P, last - first, P)
             if grad_phase.size:
-                copy_blocks(d_phase, 0, F, grad_phase, v * width, width, 1, width)
+                copy_blocks(d_phase, 0, F, grad_phase, v * P, P, 1, P)
             outer_products(
-                p, base, tail, by_projection, x, senders, first, last, width, D, F, grad_tile, target, tile_bias,
+                p, base, tail, by_projection, x, senders, first, last, P, D, F, grad_tile, target, tile_bias,
                 grad_x, first_sender, wide, register,
             )  # fmt: skip
         flush(grad_bias, tile_bias, D * F)

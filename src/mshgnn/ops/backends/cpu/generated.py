@@ -1,4 +1,4 @@
-"""The fused CPU backend: generator tiles by BLAS, everything per edge in numba kernels.
+"""Running the full generator: its tiles by BLAS, everything per edge in numba kernels.
 
 Forward, for every tile of every chunk of receivers: ``F_v`` of the tile in one matrix product, then the kernel reads it
 for all edges of its receivers. Backward: the same again, the kernel turns the tile into ``dF_v``, and two matrix
@@ -8,24 +8,33 @@ and the phases. Chunks have their own buffers, summed in order: the same bits on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from mshgnn.ops.compiled import kernels, register_width
-from mshgnn.ops.plan import Chunk, Plan, plan_for
-from mshgnn.ops.threads import run_chunks
+from mshgnn.ops.backends.cpu.arrays import (
+    Floats,
+    are_doubling,
+    flat,
+    gating_of,
+    graph_of,
+    lanes_for,
+    make_outputs,
+    per_edge,
+    single,
+    sum_senders,
+)
+from mshgnn.ops.backends.cpu.compile import kernels, register_width
+from mshgnn.ops.backends.cpu.plan import Cost, Plan, plan_for
+from mshgnn.ops.backends.cpu.threads import run_chunks
+from mshgnn.ops.inputs import Generated, Inputs
 
-Floats = npt.NDArray[np.float32]
 WORKSPACE_FLOATS = 2**22  # a workspace of more than 16 MB is not kept
-SENDER_BLOCK = 2**13  # rows of sender gradients that one thread adds up at a time
 WIDE = 16  # the sender width is padded to a multiple of this, the largest register
 KEPT_FLOATS = 2**23  # F_v and phases of at most 32 MB each are kept for the backward pass
 
@@ -101,56 +110,40 @@ class _Workspaces:
 _workspaces = _Workspaces()
 
 
-def _flat(tensor: Tensor | None) -> Floats:
-    array: Floats = np.empty(0, np.float32) if tensor is None else tensor.detach().contiguous().numpy().reshape(-1)
-    return array
-
-
-def _prepare(
-    x_receiver: Tensor,
-    x_sender: Tensor,
-    weight: Tensor,
-    bias: Tensor,
-    phase: Tensor | None,
-    rowptr: Tensor,
-    sender: Tensor,
-    frequencies: Tensor,
-    edge_phase: Tensor | None,
-    gate: Tensor | None,
-    gating: int,
-) -> Layer:
+def _prepare(inputs: Inputs) -> Layer:
+    x_receiver, x_sender, weight, bias, phase = _generated(inputs)
     num_senders, width = x_sender.shape
     receiver_width = x_receiver.size(1)
     num_projections = weight.size(0) // width
-    plan = plan_for(rowptr, sender, num_senders, (receiver_width, width, num_projections))
-    lanes = 16 if (num_projections - 1) % 16 >= 8 else 8  # the padding that wastes less
+    projection = width * num_projections
+    plan = plan_for(graph_of(inputs), num_senders, Cost(projection * receiver_width, projection, width, projection))
+    lanes = lanes_for(num_projections)
     more, more_projections = -width % WIDE, -num_projections % lanes
     D, F = width + more, num_projections + more_projections
     w = weight.detach().view(num_projections, width, receiver_width)
     b = bias.detach().view(num_projections, width)
     x = x_sender.detach()
-    a = gate
+    a = inputs.gate
     if more:
         x = pad(x, (0, more))
     if more or more_projections:
         w = pad(w, (0, 0, 0, more, 0, more_projections))
         b = pad(b, (0, more, 0, more_projections))
-    if gate is not None and more_projections:
-        a = pad(gate.detach().view(-1, num_projections), (0, more_projections))
+    if a is not None and more_projections:
+        a = pad(a.detach().view(-1, num_projections), (0, more_projections))
     w = w.contiguous()
-    bands = frequencies.tolist()
-    doubling = all(2 * low == high for low, high in pairwise(bands))
     arrays = (
-        _flat(b.t()),
-        _flat(x),
-        _flat(phase),
+        flat(b.t()),
+        flat(x),
+        flat(phase),
         plan.rowptr,
         plan.senders,
-        _flat(edge_phase),
-        _flat(frequencies),
-        doubling,
-        _flat(a),
-        gating,
+        flat(inputs.edge_phase),
+        flat(inputs.edge_weight),
+        flat(inputs.frequencies),
+        are_doubling(inputs.frequencies),
+        flat(a),
+        gating_of(inputs),
         num_projections,
         D,
         F,
@@ -162,28 +155,12 @@ def _prepare(
     return Layer(lanes, num_projections, D, F, plan, x_receiver, by_feature, by_projection, arrays)
 
 
-def forward(
-    x_receiver: Tensor,
-    x_sender: Tensor,
-    weight: Tensor,
-    bias: Tensor,
-    phase: Tensor | None,
-    rowptr: Tensor,
-    sender: Tensor,
-    frequencies: Tensor,
-    edge_phase: Tensor | None,
-    gate: Tensor | None,
-    gating: int,
-    keep: bool = False,
-) -> tuple[Tensor, Tensor, Kept | None]:
+def forward(inputs: Inputs, keep: bool) -> tuple[Tensor, Tensor, Kept | None]:
     """``S``, ``G`` (no rows without a gate), and with ``keep`` what the backward pass can use if the graph is small."""
-    layer = _prepare(x_receiver, x_sender, weight, bias, phase, rowptr, sender, frequencies, edge_phase, gate, gating)
-    num_receivers, projection = x_receiver.size(0), layer.padded_width * layer.padded_projections
-    num_phases = sender.numel() * layer.padded_projections
-    width = 2 * frequencies.numel() * layer.num_projections
-    S = torch.empty(num_receivers, width)
-    G = torch.empty(num_receivers if gating else 0, width)
-    outputs = S.numpy().reshape(-1), G.numpy().reshape(-1)
+    layer = _prepare(inputs)
+    num_receivers, projection = inputs.phases.num_receivers, layer.padded_width * layer.padded_projections
+    num_phases = layer.plan.senders.size * layer.padded_projections
+    S, G, outputs = make_outputs(inputs)
     kernel = kernels(layer.lanes, register_width())[0]
     kept = None
     if keep and max(num_receivers * projection, num_phases) <= KEPT_FLOATS:
@@ -199,48 +176,31 @@ def forward(
                 torch.mm(layer.x_receiver[lo:hi], layer.by_feature, out=buffer[lo - origin : hi - origin])
                 kernel(lo, hi, origin, array, *layer.arrays, p, kept is not None, *outputs)
 
-    run_chunks(work, len(layer.plan.chunks))
+    run_chunks(work, len(layer.plan.chunks), with_blas=True)
     return S, G, kept
 
 
 def backward(
-    grad_S: Tensor,
-    grad_G: Tensor,
-    x_receiver: Tensor,
-    x_sender: Tensor,
-    weight: Tensor,
-    bias: Tensor,
-    phase: Tensor | None,
-    rowptr: Tensor,
-    sender: Tensor,
-    frequencies: Tensor,
-    edge_phase: Tensor | None,
-    gate: Tensor | None,
-    gating: int,
-    needs: list[bool],
-    kept: Kept | None = None,
-) -> list[Tensor | None]:
-    """Gradients of x_receiver, x_sender, weight, bias, phase, frequencies, edge_phase, gate, where they are needed."""
-    layer = (
-        kept.layer
-        if kept
-        else _prepare(x_receiver, x_sender, weight, bias, phase, rowptr, sender, frequencies, edge_phase, gate, gating)
-    )
+    inputs: Inputs, grad_S: Tensor, grad_G: Tensor, needs: Mapping[str, bool], kept: Kept | None
+) -> dict[str, Tensor | None]:
+    """The gradients that are needed, by the names of ``inputs.tensors()``."""
+    layer = kept.layer if kept else _prepare(inputs)
+    x_receiver, x_sender, weight, _, phase = _generated(inputs)
     chunks = layer.plan.chunks
     D, F, num_projections, width = layer.padded_width, layer.padded_projections, layer.num_projections, x_sender.size(1)
-    num_bands, receiver_width = frequencies.numel(), x_receiver.size(1)
-    needs_receiver, needs_sender, needs_weight, needs_bias = needs[:4]
-    needs_phase, needs_frequencies, needs_edge_phase, needs_gate = needs[4:]
-    grad_sender = grad_weight = grad_bias = grad_frequencies = grad_gate = None
-    grad_receiver = torch.empty(x_receiver.shape) if needs_receiver else None
-    grad_phase = torch.empty(phase.shape) if needs_phase and phase is not None else None
-    grad_edge_phase = torch.empty(edge_phase.shape) if needs_edge_phase and edge_phase is not None else None
-    outputs = _flat(grad_phase), _flat(grad_edge_phase)
-    inputs = _flat(grad_S), _flat(grad_G)
+    num_bands, receiver_width = inputs.frequencies.numel(), x_receiver.size(1)
+    found: dict[str, Tensor | None] = {
+        name: torch.empty(tensor.shape) if needs[name] and tensor is not None else None
+        for name, tensor in (("x_receiver", x_receiver), ("phase", phase), *per_edge(inputs))
+    }
+    grad_receiver = found["x_receiver"]
+    outputs = flat(found["phase"]), flat(found["edge_phase"]), flat(found["edge_weight"])
+    arriving = flat(grad_S), flat(grad_G)
+    needs_weight = needs["weight"]
     sender_sums = [torch.empty(chunk.high - chunk.low, D) for chunk in chunks]
     weight_sums = torch.empty(len(chunks) if needs_weight else 0, receiver_width, F * D)
     bias_sums = np.zeros((len(chunks), F * D))
-    frequency_sums = np.zeros((len(chunks), num_bands * F if needs_frequencies else 0))
+    frequency_sums = np.zeros((len(chunks), num_bands * F if needs["frequencies"] else 0))
     gate_sums = np.zeros((len(chunks), 2 * num_bands * F))
     kernel = kernels(layer.lanes, register_width())[1]
 
@@ -257,8 +217,8 @@ def backward(
                 if kept is None:
                     torch.mm(x, layer.by_feature, out=part)
                 kernel(
-                    lo, hi, 0 if kept else lo, tile, *layer.arrays, p, kept is not None, grad_tile, *inputs, chunk.low,
-                    flat_sender, bias_sums[index], *outputs, frequency_sums[index], gate_sums[index],
+                    lo, hi, 0 if kept else lo, tile, *layer.arrays, p, kept is not None, grad_tile, *arriving,
+                    chunk.low, flat_sender, bias_sums[index], *outputs, frequency_sums[index], gate_sums[index],
                 )  # fmt: skip
                 if needs_weight and lo == chunk.first:
                     torch.mm(x.t(), part, out=weight_sums[index])
@@ -267,46 +227,21 @@ def backward(
                 if grad_receiver is not None:
                     torch.mm(part, layer.by_projection, out=grad_receiver[lo:hi])
 
-    run_chunks(work, len(chunks))
-    if needs_sender:
-        grad_sender = _sum_senders(chunks, sender_sums, x_sender.size(0), D)[:, :width].contiguous()
+    run_chunks(work, len(chunks), with_blas=True)
+    if needs["x_sender"]:
+        found["x_sender"] = sum_senders(chunks, sender_sums, x_sender.size(0), D)[:, :width].contiguous()
     if needs_weight:
         sums = torch.from_numpy(weight_sums.numpy().sum(0)).t().contiguous().view(F, D, receiver_width)
-        grad_weight = sums[:num_projections, :width].reshape(weight.shape)
-    if needs_bias:
-        grad_bias = _single(bias_sums).view(F, D)[:num_projections, :width].reshape(-1)
-    if needs_frequencies:
-        grad_frequencies = _single(frequency_sums.reshape(len(chunks), num_bands, F).sum(2))
-    if needs_gate:
-        grad_gate = _single(gate_sums).view(-1, F)[:, :num_projections].reshape(-1)
-    return [
-        grad_receiver, grad_sender, grad_weight, grad_bias, grad_phase, grad_frequencies, grad_edge_phase, grad_gate
-    ]  # fmt: skip
+        found["weight"] = sums[:num_projections, :width].reshape(weight.shape)
+    if needs["bias"]:
+        found["bias"] = single(bias_sums).view(F, D)[:num_projections, :width].reshape(-1)
+    if needs["frequencies"]:
+        found["frequencies"] = single(frequency_sums.reshape(len(chunks), num_bands, F).sum(2))
+    if needs["gate"]:
+        found["gate"] = single(gate_sums).view(-1, F)[:, :num_projections].reshape(-1)
+    return found
 
 
-def _sum_senders(chunks: list[Chunk], parts: list[Tensor], num_senders: int, width: int) -> Tensor:
-    """The gradients of all senders from those of the chunks, added in the order of the chunks."""
-    if len(parts) == 1 and parts[0].size(0) == num_senders:
-        return parts[0]
-    total = torch.empty(num_senders, width)
-    array, arrays = total.numpy(), [part.numpy() for part in parts]
-
-    def work(block: int) -> None:
-        first, last = block * SENDER_BLOCK, min((block + 1) * SENDER_BLOCK, num_senders)
-        array[first:last] = 0
-        for chunk, part in zip(chunks, arrays, strict=True):
-            low, high = max(first, chunk.low), min(last, chunk.high)
-            if low < high:
-                array[low:high] += part[low - chunk.low : high - chunk.low]
-
-    blocks = -(-num_senders // SENDER_BLOCK)
-    if blocks == 1:
-        work(0)
-    else:
-        run_chunks(work, blocks)
-    return total
-
-
-def _single(sums: npt.NDArray[np.float64]) -> Tensor:
-    """The float64 sums of the chunks, added and rounded once."""
-    return torch.from_numpy(sums.sum(0)).float()
+def _generated(inputs: Inputs) -> Generated:
+    assert isinstance(inputs.phases, Generated)
+    return inputs.phases

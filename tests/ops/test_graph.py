@@ -1,14 +1,20 @@
+"""Edges grouped by receiver: every edge in its place, and a kept sort that never outlives what it was made from."""
+
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from mshgnn.ops import ReceiverCSR, receiver_csr
-from mshgnn.ops.csr import check_csr
+from mshgnn.ops.graph import EdgeList, check_csr
 
 EDGE_LISTS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 4)), max_size=20)
 
@@ -17,6 +23,7 @@ def as_tensor(edges: list[tuple[int, int]], dtype: torch.dtype = torch.int64) ->
     return torch.tensor(edges, dtype=dtype).reshape(-1, 2).t().contiguous()
 
 
+@settings(deadline=None)  # the first sort loads numba
 @given(edges=EDGE_LISTS, dtype=st.sampled_from([torch.int32, torch.int64]), sort=st.booleans())
 def test_every_edge_is_found_with_its_receiver(edges: list[tuple[int, int]], dtype: torch.dtype, sort: bool) -> None:
     if sort:
@@ -55,6 +62,68 @@ def test_the_kept_sort_dies_with_its_tensor() -> None:
         assert receiver_csr(edge_index, 5, 5).degree.argmax() == target % 5
         del edge_index
     gc.collect()
+
+
+def test_another_tensor_put_in_its_place_is_seen() -> None:
+    edge_index = as_tensor([(0, 1), (1, 0), (2, 1)])
+    assert receiver_csr(edge_index, 3, 3).degree.tolist() == [1, 2, 0]
+    other = as_tensor([(0, 2), (1, 2), (2, 2)])
+    edge_index.data = other
+    assert receiver_csr(edge_index, 3, 3).degree.tolist() == [0, 0, 3]
+    edge_index.data = other[:, :1]  # the same memory, fewer edges
+    assert receiver_csr(edge_index, 3, 3).degree.tolist() == [0, 0, 1]
+    edge_index.data = other.flip(0)
+    assert receiver_csr(edge_index, 3, 3).degree.tolist() == [1, 1, 1]
+
+
+def test_a_check_of_contents_sees_what_torch_does_not_count() -> None:
+    code = """
+import torch
+from mshgnn.ops import receiver_csr
+edge_index = torch.tensor([[0, 1], [1, 0]])
+first = receiver_csr(edge_index, 2, 2)
+assert receiver_csr(edge_index, 2, 2) is first
+edge_index.data.copy_(torch.tensor([[0, 1], [1, 1]]))
+print(receiver_csr(edge_index, 2, 2).degree.tolist())
+edge_index.numpy()[1] = 0
+print(receiver_csr(edge_index, 2, 2).degree.tolist())
+"""
+    environment = {**os.environ, "MSHGNN_CHECK": "1"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.splitlines() == ["[0, 2]", "[2, 0]"]
+
+
+def test_fake_tensors_are_not_kept() -> None:
+    edge_index = as_tensor([(0, 1), (1, 0), (2, 1)])
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        fake = mode.from_tensor(edge_index)
+        assert receiver_csr(fake, 3, 3).rowptr.shape == (4,)
+        receiver_csr(edge_index, 3, 3)  # real edges among fake tensors
+    assert receiver_csr(edge_index, 3, 3).degree.tolist() == [1, 2, 0]
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        receiver_csr(edge_index, 3, 3)
+    assert receiver_csr(edge_index, 3, 3).degree.tolist() == [1, 2, 0]
+
+
+def test_whoever_writes_to_the_edges_later_does_not_reach_the_sort() -> None:
+    for edges in ([(0, 1), (1, 0), (2, 1)], [(0, 0), (1, 1), (2, 2)]):  # sorted, and sorted already
+        edge_index = as_tensor(edges)
+        csr = receiver_csr(edge_index, 3, 3)
+        before = [part.clone() for part in csr]
+        edge_index.data.fill_(10**6)
+        for part, expected in zip(csr, before, strict=True):
+            assert torch.equal(part, expected)
+
+
+@settings(deadline=None)
+@given(edges=EDGE_LISTS)
+def test_an_edge_list_says_the_same_in_the_given_order(edges: list[tuple[int, int]]) -> None:
+    sender, receiver = as_tensor(edges)
+    plain, csr = EdgeList(sender, receiver, torch.arange(len(edges)), 5), receiver_csr(as_tensor(edges), 7, 5)
+    assert torch.equal(plain.degree, csr.degree)
+    assert plain.num_receivers == csr.num_receivers
+    for name in ("sender", "receiver"):
+        assert torch.equal(getattr(plain, name)[csr.order], getattr(csr, name))
 
 
 def test_tensors_made_in_inference_mode() -> None:

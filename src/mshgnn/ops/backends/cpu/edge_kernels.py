@@ -1,7 +1,8 @@
 """What a receiver does with its edges, a few at a time: phases forward, outer products backward.
 
 Four edges share every load of the receiver's projection. The last ones of a receiver, up to three, go through a buffer
-``tail`` of four rows, as a pair where they are two at most: molecules have hardly more edges than that.
+``tail`` of four rows, as a pair where they are two at most: molecules have hardly more edges. The ``P`` projections
+are padded to ``F``.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -9,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mshgnn.ops.lanes import fma, load, peek, poke, prefetch, splat, store
-from mshgnn.ops.vectors import clear, copy_blocks, jit
+from mshgnn.ops.backends.cpu.loops import clear, copy_blocks, jit
+from mshgnn.ops.backends.cpu.simd import fma, load, peek, poke, prefetch, splat, store
 
 GROUP = 4  # edges of one receiver that share a load of its projection
 CACHE_LINE = 16  # numbers
@@ -114,17 +115,17 @@ def phases(by_feature, row, senders, x, D, F, first, last, start, p, base, tail,
 
 @jit
 def receiver_phases(
-    v, row, first, last, tile, x, senders, phase, edge_phase, width, D, F, start, p, base, tail, zero, lanes, wider
+    v, row, first, last, tile, x, senders, phase, edge_phase, P, D, F, start, p, base, tail, zero, lanes, wider
 ):  # fmt: skip
     """Phases of all edges of receiver ``v``, whose projection lies at ``row`` of the tile."""
     if phase.size:
-        copy_blocks(phase, v * width, width, start, 0, F, 1, width)
+        copy_blocks(phase, v * P, P, start, 0, F, 1, P)
     phases(tile, row, senders, x, D, F, first, last, start, p, base, tail, zero, lanes, wider)
     if edge_phase.size:
         for e in range(first, last):
-            for f in range(width):
+            for f in range(P):
                 place = base + (e - first) * F + f
-                poke(p, place, peek(p, place) + peek(edge_phase, e * width + f))
+                poke(p, place, peek(p, place) + peek(edge_phase, e * P + f))
 
 
 @jit
@@ -135,7 +136,7 @@ def add_row(target, place, value, zero):
 
 @jit
 def products_of_four(
-    d_p, base, by_projection, x, u0, u1, u2, u3, width, D, F, d_projection, row, begins, ends, d_bias, grad_x, origin,
+    d_p, base, by_projection, x, u0, u1, u2, u3, P, D, F, d_projection, row, begins, ends, d_bias, grad_x, origin,
     zero, lanes,
 ):  # fmt: skip
     """``dF_v += sum_e dp_e h_u^T`` and ``dh_u += F_v^T dp_e`` of four edges."""
@@ -143,7 +144,7 @@ def products_of_four(
         h0, h1 = load(x, u0 + j, zero), load(x, u1 + j, zero)
         h2, h3 = load(x, u2 + j, zero), load(x, u3 + j, zero)
         a0 = a1 = a2 = a3 = zero
-        for f in range(width):
+        for f in range(P):
             projection = load(by_projection, f * D + j, zero)
             q0, q1 = splat(d_p, base + f, zero), splat(d_p, base + F + f, zero)
             q2, q3 = splat(d_p, base + 2 * F + f, zero), splat(d_p, base + 3 * F + f, zero)
@@ -165,13 +166,13 @@ def products_of_four(
 
 @jit
 def products_of_two(
-    d_p, by_projection, x, u0, u1, width, D, F, d_projection, row, begins, d_bias, grad_x, origin, zero, lanes
+    d_p, by_projection, x, u0, u1, P, D, F, d_projection, row, begins, d_bias, grad_x, origin, zero, lanes
 ):  # fmt: skip
     """The same of the last two edges of a receiver."""
     for j in range(0, D, lanes):
         h0, h1 = load(x, u0 + j, zero), load(x, u1 + j, zero)
         a0 = a1 = zero
-        for f in range(width):
+        for f in range(P):
             projection = load(by_projection, f * D + j, zero)
             q0, q1 = splat(d_p, f, zero), splat(d_p, F + f, zero)
             a0, a1 = fma(q0, projection, a0), fma(q1, projection, a1)
@@ -186,11 +187,11 @@ def products_of_two(
 
 @jit
 def outer_products(
-    d_p, base, tail, by_projection, x, senders, first, last, width, D, F, d_projection, row, d_bias, grad_x,
+    d_p, base, tail, by_projection, x, senders, first, last, P, D, F, d_projection, row, d_bias, grad_x,
     first_sender, zero, lanes,
 ):  # fmt: skip
     """``dF_v = sum_e dp_e h_u^T``, added to ``d_bias`` too, and ``dh_u += F_v^T dp_e``, over one receiver's edges."""
-    clear(d_projection, row + width * D, (F - width) * D, zero, lanes)
+    clear(d_projection, row + P * D, (F - P) * D, zero, lanes)
     full = last - (last - first) % GROUP
     origin = first_sender * D
     for e in range(first, full, GROUP):
@@ -199,7 +200,7 @@ def outer_products(
         if e + GROUP < last:
             prefetch_rows(grad_x, senders, e + GROUP, first_sender, D)
         products_of_four(
-            d_p, base + (e - first) * F, by_projection, x, u0, u1, u2, u3, width, D, F, d_projection, row, e == first,
+            d_p, base + (e - first) * F, by_projection, x, u0, u1, u2, u3, P, D, F, d_projection, row, e == first,
             e + GROUP == last, d_bias, grad_x, origin, zero, lanes,
         )  # fmt: skip
     if full == last:
@@ -211,12 +212,12 @@ def outer_products(
     u0, u1 = sender_row(senders, full, last, D), sender_row(senders, full + 1, last, D)
     if rest <= 2:
         products_of_two(
-            tail, by_projection, x, u0, u1, width, D, F, d_projection, row, full == first, d_bias, grad_x, origin,
+            tail, by_projection, x, u0, u1, P, D, F, d_projection, row, full == first, d_bias, grad_x, origin,
             zero, lanes,
         )  # fmt: skip
     else:
         u2 = sender_row(senders, full + 2, last, D)
         products_of_four(
-            tail, 0, by_projection, x, u0, u1, u2, u2, width, D, F, d_projection, row, full == first, True, d_bias,
+            tail, 0, by_projection, x, u0, u1, u2, u2, P, D, F, d_projection, row, full == first, True, d_bias,
             grad_x, origin, zero, lanes,
         )  # fmt: skip

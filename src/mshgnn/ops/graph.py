@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import weakref
-from importlib.util import find_spec
 from typing import NamedTuple
 
 import torch
@@ -11,7 +11,6 @@ from torch import Tensor
 
 from mshgnn.errors import UserError
 
-HAS_NUMBA = find_spec("numba") is not None
 INDEX_DTYPES = (torch.int32, torch.int64)
 
 
@@ -44,8 +43,29 @@ class ReceiverCSR(NamedTuple):
         return nodes.repeat_interleave(self.degree, output_size=self.sender.numel())
 
 
+class EdgeList(NamedTuple):
+    """The edges in the order given, for traces: a sort would bake the traced graph in.
+
+    The same words as :class:`ReceiverCSR`, for the reference backend alone. Shapes: ``sender [M]``, ``receiver [M]``.
+    """
+
+    sender: Tensor
+    receiver: Tensor
+    order: Tensor
+    num_receivers: int
+
+    @property
+    def degree(self) -> Tensor:
+        """In-degree of every receiver, ``[N]``."""
+        zeros = torch.zeros(self.num_receivers, dtype=self.receiver.dtype, device=self.receiver.device)
+        return zeros.index_add(0, self.receiver, torch.ones_like(self.receiver))
+
+
+Graph = ReceiverCSR | EdgeList
+
+
 def check_range(name: str, index: Tensor, size: int) -> None:
-    """Raise ``ValueError`` unless ``0 <= index < size`` everywhere."""
+    """Raise ``UserError`` unless ``0 <= index < size`` everywhere."""
     if index.numel() == 0:
         return
     low, high = (int(bound) for bound in torch.aminmax(index))
@@ -56,7 +76,7 @@ def check_range(name: str, index: Tensor, size: int) -> None:
 
 
 def check_csr(rowptr: Tensor, sender: Tensor, num_senders: int) -> None:
-    """Raise ``ValueError`` unless ``rowptr`` and ``sender`` describe a graph: no kernel runs before this."""
+    """Raise ``UserError`` unless ``rowptr`` and ``sender`` describe a graph: no kernel runs before this."""
     if int(rowptr[0]) != 0 or int(rowptr[-1]) != sender.numel() or bool((rowptr.diff() < 0).any()):
         raise UserError(f"rowptr must rise from 0 to the number of edges, {sender.numel()}")
     check_range("sender", sender, num_senders)
@@ -65,23 +85,23 @@ def check_csr(rowptr: Tensor, sender: Tensor, num_senders: int) -> None:
 @torch.library.custom_op("mshgnn::sort_by_receiver", mutates_args=())
 def _sort_by_receiver(edge_index: Tensor, num_senders: int, num_receivers: int) -> tuple[Tensor, Tensor, Tensor]:
     """The sort behind :func:`receiver_csr`; opaque to ``torch.compile`` so that it may look at values."""
-    check_range("edge_index[0]", edge_index[0], num_senders)
-    check_range("edge_index[1]", edge_index[1], num_receivers)
-    receiver = edge_index[1].contiguous()
+    # A copy is checked, then sorted: whoever writes to the original meanwhile cannot get past the check.
+    sender, receiver = edge_index.clone(memory_format=torch.contiguous_format).unbind(0)
+    check_range("edge_index[0]", sender, num_senders)
+    check_range("edge_index[1]", receiver, num_receivers)
     rowptr = torch.zeros(num_receivers + 1, dtype=torch.int64, device=edge_index.device)
     if bool((receiver[1:] >= receiver[:-1]).all()):
         torch.cumsum(torch.bincount(receiver, minlength=num_receivers), 0, out=rowptr[1:])
-        order = torch.arange(receiver.numel(), device=edge_index.device)
-        return rowptr, edge_index[0].clone(), order
-    if HAS_NUMBA and edge_index.device.type == "cpu":
-        from mshgnn.ops.sort import sort_by_receiver
+        return rowptr, sender.clone(), torch.arange(receiver.numel(), device=edge_index.device)
+    if edge_index.device.type == "cpu":
+        from mshgnn.ops.backends.cpu.sort import sort_by_receiver
 
         order = torch.empty(receiver.numel(), dtype=torch.int64)
         sort_by_receiver(receiver.numpy(), rowptr.numpy(), order.numpy())
     else:
         torch.cumsum(torch.bincount(receiver, minlength=num_receivers), 0, out=rowptr[1:])
         order = torch.argsort(receiver, stable=True)
-    return rowptr, edge_index[0][order], order
+    return rowptr, sender[order], order
 
 
 @_sort_by_receiver.register_fake
@@ -96,30 +116,47 @@ def _(edge_index: Tensor, num_senders: int, num_receivers: int) -> tuple[Tensor,
 
 class _Cached(NamedTuple):
     edge_index: weakref.ref[Tensor]
-    version: int
-    sizes: tuple[int, int]
+    state: tuple[object, ...]
     csr: ReceiverCSR
+    content: Tensor | None
 
 
 class _ReceiverCache:
-    """CSR by identity of the ``edge_index`` tensor; an entry dies with its tensor or an in-place change."""
+    """CSR by identity of the ``edge_index`` tensor; an entry dies with its tensor or a change that torch counts.
+
+    What torch does not count (``.data.copy_``, an alias in numpy or dlpack) is not seen. ``MSHGNN_CHECK=1`` compares
+    the contents at every call.
+    """
 
     def __init__(self) -> None:
         self._entries: dict[int, _Cached] = {}
+        self._compare = os.environ.get("MSHGNN_CHECK", "") == "1"
 
     def get(self, edge_index: Tensor, sizes: tuple[int, int]) -> ReceiverCSR:
         key = id(edge_index)
         hit = self._entries.get(key)
-        state = (edge_index._version, sizes)
-        if hit is not None and hit.edge_index() is edge_index and (hit.version, hit.sizes) == state:
+        # ``edge_index.data = other`` counts no version, but moves to another storage
+        state = (edge_index._version, edge_index.data_ptr(), edge_index.shape, edge_index.stride(), sizes)
+        if hit is not None and hit.edge_index() is edge_index and hit.state == state and self._same(hit, edge_index):
             return hit.csr
         csr = ReceiverCSR(*_sort_by_receiver(edge_index, *sizes))
+        if type(csr.rowptr) is not Tensor:  # a fake one, of real edges seen among fake tensors
+            return csr
         reference = weakref.ref(edge_index, lambda _: self._entries.pop(key, None))
-        self._entries[key] = _Cached(reference, edge_index._version, sizes, csr)
+        self._entries[key] = _Cached(reference, state, csr, edge_index.clone() if self._compare else None)
         return csr
+
+    @staticmethod
+    def _same(hit: _Cached, edge_index: Tensor) -> bool:
+        return hit.content is None or torch.equal(hit.content, edge_index)
 
 
 _cache = _ReceiverCache()
+
+
+def is_traced() -> bool:
+    """Is a trace being recorded (``torch.jit.trace`` and ONNX by it), which must not depend on this graph's values?"""
+    return torch._C._get_tracing_state() is not None
 
 
 def receiver_csr(edge_index: Tensor, num_senders: int, num_receivers: int) -> ReceiverCSR:
@@ -132,7 +169,12 @@ def receiver_csr(edge_index: Tensor, num_senders: int, num_receivers: int) -> Re
         raise UserError(f"edge_index must have shape [2, num_edges], got {list(edge_index.shape)}")
     if edge_index.dtype not in INDEX_DTYPES:
         raise UserError(f"edge_index must be int32 or int64, got {edge_index.dtype}")
-    # A tensor made in inference mode counts no versions, so the cache could not see it change.
-    if torch.compiler.is_compiling() or torch.is_inference_mode_enabled() or edge_index.is_inference():
+    if torch.compiler.is_compiling() or not _is_watched(edge_index):
         return ReceiverCSR(*_sort_by_receiver(edge_index, num_senders, num_receivers))
     return _cache.get(edge_index, (num_senders, num_receivers))
+
+
+def _is_watched(tensor: Tensor) -> bool:
+    """Whether torch counts the changes of a tensor: not in inference mode, and a fake tensor has no content."""
+    plain = type(tensor) in (Tensor, torch.nn.Parameter)
+    return plain and not torch.is_inference_mode_enabled() and not tensor.is_inference()
