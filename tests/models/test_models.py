@@ -119,7 +119,7 @@ def test_one_node_and_nothing_at_all(name: str, task: Task, training: bool) -> N
 def test_gradients_reach_every_parameter(name: str, task: Task) -> None:
     # In evaluation mode no dropout hides a parameter and batch norm does not cancel a bias.
     model = make(name, task).eval()
-    batch = Batch.from_data_list([graph(ring(nodes), nodes, nodes) for nodes in (5, 6, 7, 8)])
+    batch = Batch.from_data_list([graph(ring(nodes), nodes, nodes) for nodes in (3, 5, 6, 7, 8)])
     logits = run(model, batch)
     torch.autograd.backward((logits * torch.randn_like(logits)).sum())
     silent = [path for path, weight in model.named_parameters() if weight.grad is None or not weight.grad.any()]
