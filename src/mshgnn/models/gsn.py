@@ -12,7 +12,7 @@ followed by batch norm and ReLU. A linear map reads the pooled states of all lay
 row of a table, so no one-hot vector is made. The authors' "gin" layer is this one; their "general" layer is left out.
 Different from the release: there the one-hot places are the values that occur in the whole data set, test graphs
 included. Here counts up to 16 have a place each and larger ones share it with those within a fifth, so that nothing
-is looked up. The mark that the release gives a node's own message is a bias, which the map has. Dropout acts on the pooled
+is looked up. The mark that the release gives a node's own message is a bias, which the map has. Dropout acts on pooled
 states, there on the logits.
 """
 
