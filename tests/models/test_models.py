@@ -27,8 +27,8 @@ SHARED = ("gcn", "gat", "gatv2", "sage", "gin", "gine", "film", "transformer", "
 TRANSFORMERS = ("gmt", "gps", "grepool", "gt", "n2", "tokengt")
 RANDOM_IDENTIFIERS = ("tokengt",)
 """Invariant in distribution only: tested in their own files."""
-TIES = ("sep",)
-"""Invariant where no tie is broken by the numbers of nodes, as on a ring: tested in their own files."""
+TIES = ("sep", "wit-topopool")
+"""Invariant where no tie is broken by the numbers of nodes, as on a ring or a pair: tested in their own files."""
 SMALL = {"n2": {"num_steps": 2, "pseudo_nodes": 8}}
 """Options that make learning by heart quick."""
 

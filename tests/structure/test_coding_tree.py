@@ -121,5 +121,3 @@ def test_growing_never_raises_the_entropy(graph: nx.Graph) -> None:
     assume(nx.is_connected(graph))
     nodes = partition(graph, [[v] for v in graph])
     assert tree_entropy(graph, two_levels(graph)) <= tree_entropy(graph, [nodes]) + 1e-9
-
-

@@ -3,8 +3,8 @@ r"""Structural entropy, and groups of nodes that make it small (Li & Pan, 2016; 
 .. math::
     H^T = - \sum_{a \neq \text{root}} \frac{g_a}{\mathrm{vol}(V)} \log_2 \frac{\mathrm{vol}(a)}{\mathrm{vol}(a^+)}
 
-of a tree ``T`` whose leaves are nodes: :math:`\mathrm{vol}` is the sum of degrees below ``a``, :math:`g_a` the number of
-edges that leave it, :math:`a^+` its parent.
+of a tree ``T`` whose leaves are nodes: :math:`\mathrm{vol}` is the sum of degrees below ``a``, :math:`g_a` the number
+of edges that leave it, :math:`a^+` its parent.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class MergeTree:
         return grown - 2 * self.cuts[a][b] * log2(self.total / union)
 
     def merge(self) -> None:
-        """Merge the two adjacent groups of least change until one is left; what nothing joins hangs under a new root."""
+        """Merge the two adjacent groups of least change until one is left; what stays apart hangs under a new root."""
         heap = [(self.change(a, b), a, b) for a in self.cuts for b in self.cuts[a] if a < b]
         heapq.heapify(heap)
         while heap:
