@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from mshgnn.benchmarks import shapes
-from mshgnn.benchmarks.compare import goals
-from mshgnn.benchmarks.contenders import CONTENDERS, OURS, PRINTED
+from mshgnn.benchmarks.contenders import CONTENDERS, FULL, OURS, PRINTED
+from mshgnn.benchmarks.goals import goals
 from mshgnn.benchmarks.measure import alternate, peak_memory, spread
 from mshgnn.benchmarks.printed import PrintedMSHConv
 from mshgnn.cli import main
@@ -28,8 +28,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_printed_layer_is_our_layer_up_to_its_mlp() -> None:
     printed = PrintedMSHConv(8, 4)
-    ours = MSHConv(8, 8, num_projections=4, normalize=False, phase_scale=None, root_weight=False)
-    ours.generator, ours.phase_shift, ours.output = printed.generator, printed.phase_shift, printed.output
+    ours = MSHConv(8, 8, num_projections=4, rank=None, normalize=False, phase_scale=None, root_weight=False)
+    ours.generator.projection, ours.generator.shift = printed.generator, printed.phase_shift
+    ours.output = printed.output
     x, edge_index = torch.randn(20, 8), torch.randint(20, (2, 70))
     torch.testing.assert_close(printed(x, edge_index), printed.mlp(x + ours(x, edge_index)), rtol=1e-4, atol=1e-4)
 
@@ -52,7 +53,7 @@ def test_generated_shapes_have_the_published_sizes(name: str, monkeypatch: pytes
 
 
 def test_unknown_shape() -> None:
-    with pytest.raises(ValueError, match="shape must be one of Physics, COLLAB, molecules, got 'Citeseer'"):
+    with pytest.raises(ValueError, match="shape must be one of Physics, COLLAB, molecules, ten nodes, got 'Citeseer'"):
         shapes.load_shape("Citeseer")
 
 
@@ -71,13 +72,14 @@ def test_goals_read_the_right_ratios() -> None:
     def row(ratio: float, peak: float) -> dict[str, object]:
         return {"training": {"ours_over_it": {"middle": ratio}}, "peak_bytes": peak}
 
-    contenders = {OURS: row(1.0, 10.0), PRINTED: row(0.04, 500.0), "GATConv": row(0.6, 0), "GATv2Conv": row(0.3, 0)}
-    measured = {"shapes": {"COLLAB": {"contenders": contenders}}}
-    assert [(round(goal.measured, 6), goal.met) for goal in goals(measured)] == [
-        (25.0, True),
-        (50.0, True),
-        (0.6, False),
-        (0.3, True),
+    contenders = {OURS: row(1.0, 10.0), "GATConv": row(0.09, 0), "GCNConv": row(0.3, 40.0), "PNAConv": row(0.02, 0)}
+    measured = {"COLLAB": {"contenders": contenders | {FULL: row(0.25, 0)}}}
+    assert [(goal.text.removeprefix("COLLAB: "), goal.measured, goal.met) for goal in goals(measured)] == [
+        ("training step over GATConv", 0.09, True),
+        ("training step over GCNConv", 0.3, False),
+        ("training step over PNAConv", 0.02, True),
+        ("training step over full generator", 0.25, False),
+        ("peak memory over GCNConv", 0.25, True),
     ]
 
 
@@ -90,32 +92,21 @@ def test_peak_memory_counts_what_a_step_holds(small: None) -> None:
     assert peak_memory(shape, OURS, threads=1) < 20_000 * 16 * 64 * 4 / 2
 
 
-def test_command(
-    small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "deep" / "bench.json"
-    options = ["--shape", "molecules", "--rounds", "1", "--no-memory", "--out", str(out)]
+def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "deep"
+    options = ["--shape", "ten nodes", "--rounds", "1", "--no-memory", "--threads", "1", "--out", str(out)]
     monkeypatch.setattr(sys, "argv", ["mshgnn", "bench", *options])
     with pytest.raises(SystemExit) as caught:
         main()
     assert not caught.value.code
-    record = json.loads(out.read_text())
-    assert set(record["shapes"]["molecules"]["contenders"]) == set(CONTENDERS)
-    assert record["environment"]["torch"] == torch.__version__
-    assert record["environment"]["freed_memory"] == "malloc's default"
+    for freed in ("kept", "returned"):
+        record = json.loads((out / f"{freed}-1.json").read_text())
+        assert set(record["shapes"]["ten nodes"]["contenders"]) == set(CONTENDERS)
+        assert record["environment"]["torch"] == torch.__version__
+        assert record["environment"]["freed_memory"] == freed
+        assert [goal["text"] for goal in record["goals"]] == ["ten nodes: training step over GCNConv"]
+    assert (out / "time-and-memory.png").stat().st_size > 5_000
     assert "GATv2Conv" in capsys.readouterr().out
-
-
-def test_command_keeps_freed_memory_when_told(small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept: list[bool] = []
-    monkeypatch.setattr("mshgnn.machine.keep_freed_blocks", lambda: kept.append(True))
-    out = tmp_path / "bench.json"
-    options = ["--shape", "molecules", "--rounds", "1", "--no-memory", "--keep-freed", "--out", str(out)]
-    monkeypatch.setattr(sys, "argv", ["mshgnn", "bench", *options])
-    with pytest.raises(SystemExit):
-        main()
-    assert kept
-    assert json.loads(out.read_text())["environment"]["freed_memory"] == "kept"
 
 
 def test_command_refuses_an_unknown_shape(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

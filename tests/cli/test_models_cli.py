@@ -42,8 +42,8 @@ def test_a_preset_shows_its_own_defaults() -> None:
 
 def test_a_control_is_shown_and_an_unknown_name_has_a_neighbour() -> None:
     assert "most frequent class" in output("models", "majority")
-    with pytest.raises(UserError, match="unknown model 'gni'; did you mean 'gin'"):
-        output("models", "gni")
+    with pytest.raises(UserError, match="unknown model 'ginn'; did you mean 'gin'"):
+        output("models", "ginn")
 
 
 def test_the_version_is_the_packages() -> None:

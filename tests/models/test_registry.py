@@ -24,7 +24,7 @@ EDGES = torch.tensor([[0, 1, 2, 3, 3, 1], [1, 2, 0, 0, 2, 1]])
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("gni", {}, "unknown model 'gni'; did you mean 'gin'"),
+        ("ginn", {}, "unknown model 'ginn'; did you mean 'gin'"),
         ("gin", {"num_layer": 2}, "model gin: it has no option 'num_layer'; did you mean 'num_layers'"),
         ("gat", {"hidden": 2}, "did you mean 'hidden_channels'"),
         ("gin", {"heads": 2}, "no option 'heads'"),
@@ -105,7 +105,7 @@ def test_a_model_holds_what_it_was_made_with(name: str, task: Task) -> None:
 
 @every_task
 def test_every_model_is_saved_and_read_again(name: str, task: Task, tmp_path: Path) -> None:
-    options = {"hidden_channels": 8} if "hidden_channels" in MODELS[name].options else {}
+    options = {"hidden_channels": 16} if "hidden_channels" in MODELS[name].options else {}
     model, x = build(name, 3, 2, task=task, options=options), torch.randn(5, 3)
     for _ in range(3):  # statistics that a fresh model does not have
         model(x, EDGES)

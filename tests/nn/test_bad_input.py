@@ -216,7 +216,9 @@ def test_options_of_the_layer_are_taken_or_refused_by_name(data: st.DataObject, 
         return
     assert not isinstance(value, bool)
     edge_attr = None if conv.edge_dim is None else torch.ones(1, conv.edge_dim)
-    x = torch.ones(2, conv.sender_channels), torch.ones(2, conv.receiver_channels)
+    # a width of -1 is taken from the input
+    widths = [2 if width == -1 else width for width in (conv.sender_channels, conv.receiver_channels)]
+    x = torch.ones(2, widths[0]), torch.ones(2, widths[1])
     out = conv(x, torch.tensor([[0], [1]]), edge_attr)
     assert out.shape == (2, conv.out_channels)
     if option != "phase_scale":  # any number will do there, and a huge one overflows

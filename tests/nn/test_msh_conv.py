@@ -12,9 +12,11 @@ import torch
 from torch import Tensor
 from torch_geometric import EdgeIndex
 from torch_geometric.nn import MessagePassing
+from torch_geometric.nn.conv.gcn_conv import gcn_norm
 from transcription import transcribed
 
 from mshgnn.nn import MSHConv
+from mshgnn.nn.generator import FactoredGenerator, FullGenerator
 from mshgnn.nn.msh_conv import Aggregation
 from mshgnn.ops import set_backend
 from mshgnn.testing import assert_gradients, assert_permutation_equivariant
@@ -26,6 +28,9 @@ EDGES = torch.tensor([[3, 1, 2, 3, 0, 2, 5, 0], [0, 2, 0, 0, 3, 2, 2, 5]])
 
 
 class Case(NamedTuple):
+    rank: int | None
+    sender_weight: str
+    weighted: bool
     aggr: str
     phase: bool
     normalize: bool
@@ -41,6 +46,9 @@ class Case(NamedTuple):
 ALL_CASES = [
     Case(*options)  # type: ignore[arg-type]
     for options in itertools.product(
+        (None, 0, 1, 3),
+        ("one", "sqrt_degree"),
+        (False, True),
         ("sum", "mean", "sqrt_degree"),
         (True, False),
         (True, False),
@@ -53,7 +61,7 @@ ALL_CASES = [
         (False, True),
     )
 ]
-CASES = random.Random(0).sample(ALL_CASES, 120)
+CASES = random.Random(0).sample(ALL_CASES, 160)
 
 
 def build(case: Case) -> tuple[MSHConv, Tensor | tuple[Tensor, Tensor], Tensor | None]:
@@ -62,6 +70,8 @@ def build(case: Case) -> tuple[MSHConv, Tensor | tuple[Tensor, Tensor], Tensor |
         5,
         2,
         case.frequencies,
+        rank=case.rank,
+        sender_weight=case.sender_weight,  # type: ignore[arg-type]
         aggr=case.aggr,  # type: ignore[arg-type]
         phase=case.phase,
         normalize=case.normalize,
@@ -88,12 +98,14 @@ def test_layer_equals_the_literal_equations(case: Case) -> None:
     if edge_attr is not None:
         leaves.append(edge_attr)
     if case.gate is None:
-        actual, pooled = conv(x, EDGES, edge_attr), None
-        expected, expected_pooled = transcribed(conv, x, EDGES, edge_attr)
+        weight = torch.rand(8, dtype=torch.float64).add(0.5).requires_grad_() if case.weighted else None
+        leaves += [] if weight is None else [weight]
+        actual, pooled = conv(x, EDGES, edge_attr, weight), None
+        expected, expected_pooled = transcribed(conv, x, EDGES, edge_attr, edge_weight=weight)
     else:
         gate = torch.randn(5, dtype=torch.float64, requires_grad=True)
         leaves.append(gate)
-        actual, pooled = conv.forward_gated(x, EDGES, edge_attr, gate, case.gate)
+        actual, pooled = conv.forward_gated(x, EDGES, edge_attr, gate, case.gate)  # type: ignore[arg-type]
         expected, expected_pooled = transcribed(conv, x, EDGES, edge_attr, gate, case.gate)
     assert float((actual - expected).abs().max()) < 1e-10
     loss, expected_loss = actual.sin().sum(), expected.sin().sum()
@@ -103,7 +115,7 @@ def test_layer_equals_the_literal_equations(case: Case) -> None:
     gradients = torch.autograd.grad(loss, leaves, allow_unused=True, materialize_grads=True)
     expected_gradients = torch.autograd.grad(expected_loss, leaves, allow_unused=True, materialize_grads=True)
     for gradient, expected_gradient in zip(gradients, expected_gradients, strict=True):
-        assert float((gradient - expected_gradient).abs().max()) < 1e-10
+        torch.testing.assert_close(gradient, expected_gradient, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("aggr", ["sum", "mean", "sqrt_degree"])
@@ -244,13 +256,13 @@ def test_reset_parameters_draws_everything_anew() -> None:
         assert not parameter.eq(7.0).any(), name
         assert parameter.shape == first[name].shape
     torch.testing.assert_close(conv.encoding.frequencies, again.encoding.frequencies)
-    torch.testing.assert_close(conv.phase_scale, again.phase_scale)
+    torch.testing.assert_close(conv.generator.scale, again.generator.scale)
 
 
 def test_it_is_a_message_passing_layer_with_a_readable_name() -> None:
     conv = MSHConv((3, 4), 5, num_projections=2, frequencies="single", aggr="mean")
     assert isinstance(conv, MessagePassing)
-    assert repr(conv) == "MSHConv((3, 4), 5, num_projections=2, frequencies=(1.0,), aggr=mean)"
+    assert repr(conv) == "MSHConv((3, 4), 5, num_projections=2, rank=2, frequencies=(1.0,), aggr=mean)"
 
 
 def test_copies_and_pickles_compute_the_same() -> None:
@@ -284,19 +296,22 @@ def test_the_layer_starts_as_a_shared_fourier_map_with_phases_of_order_one() -> 
     x = 100 * torch.randn(50, 64)
     edges = torch.randint(0, 50, (2, 500))
     assert 0.2 < float(conv.edge_phases(x, edges).std()) < 2.0
-    paper = MSHConv(64, 64, normalize=False, phase_scale=None)
+    paper = MSHConv(64, 64, rank=None, normalize=False, phase_scale=None)
     # method.md: Var(p) ~ (d + 1) / 3 for unit-variance features.
     spread = paper.edge_phases(torch.randn(200, 64), torch.randint(0, 200, (2, 2000))).std()
     assert float(spread) == pytest.approx((65 / 3) ** 0.5, rel=0.15)
 
 
-def phase_turn(width: int) -> float:
+def phase_turn(width: int, rank: int | None) -> float:
     """Largest turn of a phase after a step of 0.01 on all conditioning weights, in the worst direction."""
-    conv = MSHConv(width, width, 4)
+    conv = MSHConv(width, width, 4, rank=rank)
     x, edges = torch.randn(2, width), torch.tensor([[0], [1]])
     before = conv.edge_phases(x, edges)
-    assert conv.phase_shift is not None
-    conditioning = [conv.generator.weight, conv.phase_shift.weight]
+    if isinstance(conv.generator, FullGenerator):
+        assert conv.generator.shift is not None
+        conditioning = [conv.generator.projection.weight, conv.generator.shift.weight]
+    else:
+        conditioning = [conv.generator.receiver]
     before.sum().backward()  # type: ignore[no-untyped-call]
     with torch.no_grad():
         for weight in conditioning:
@@ -305,19 +320,24 @@ def phase_turn(width: int) -> float:
     return float((conv.edge_phases(x, edges) - before).abs().max().detach())
 
 
-def test_a_step_turns_phases_little_at_any_width() -> None:
+@pytest.mark.parametrize("rank", [None, 2])
+def test_a_step_turns_phases_little_at_any_width(rank: int | None) -> None:
     torch.manual_seed(0)
-    narrow, wide = phase_turn(16), phase_turn(256)
+    narrow, wide = phase_turn(16, rank), phase_turn(256, rank)
     # The shift adds the same at any width, the projections with its root; read as sums both would grow with the width.
     assert wide < 4 * narrow
     assert wide < 0.1
 
 
-def test_relative_phases_start_half_of_the_phases_on_differences() -> None:
+@pytest.mark.parametrize("rank", [None, 0, 2])
+def test_relative_phases_start_half_of_the_phases_on_differences(rank: int | None) -> None:
     torch.manual_seed(0)
-    conv = MSHConv(6, 4, num_projections=5, normalize=False, relative_phases=True)
-    with torch.no_grad():
-        conv.generator.weight.zero_()  # what a receiver adds to the shared projections
+    conv = MSHConv(6, 4, num_projections=5, rank=rank, normalize=False, relative_phases=True)
+    with torch.no_grad():  # what a receiver adds to the shared projections
+        if isinstance(conv.generator, FullGenerator):
+            conv.generator.projection.weight.zero_()
+        else:
+            conv.generator.receiver[5:].zero_()
     x, edge_index = torch.randn(7, 6), torch.randint(7, (2, 20))
     phases, moved = conv.edge_phases(x, edge_index), conv.edge_phases(x + 3.0, edge_index)
     assert torch.allclose(phases[:, :2], moved[:, :2], atol=1e-5)
@@ -325,14 +345,15 @@ def test_relative_phases_start_half_of_the_phases_on_differences() -> None:
     assert float(phases[:, :2].std()) > 0.1, "a difference of zero everywhere would pass, too"
 
 
-def test_relative_phases_draw_nothing_else_anew() -> None:
+@pytest.mark.parametrize(("rank", "shift"), [(None, "generator.shift.weight"), (2, "generator.receiver")])
+def test_relative_phases_draw_nothing_else_anew(rank: int | None, shift: str) -> None:
     torch.manual_seed(0)
-    plain = MSHConv(6, 4, num_projections=4).state_dict()
+    plain = MSHConv(6, 4, num_projections=4, rank=rank).state_dict()
     torch.manual_seed(0)
-    relative = MSHConv(6, 4, num_projections=4, relative_phases=True).state_dict()
+    relative = MSHConv(6, 4, num_projections=4, rank=rank, relative_phases=True).state_dict()
     changed = [name for name in plain if not torch.equal(plain[name], relative[name])]
-    assert changed == ["phase_shift.weight"]
-    assert torch.equal(plain["phase_shift.weight"][2:], relative["phase_shift.weight"][2:])
+    assert changed == [shift]
+    assert torch.equal(plain[shift][2:], relative[shift][2:])
 
 
 @pytest.mark.parametrize(
@@ -383,3 +404,109 @@ def test_at_the_start_centered_messages_say_more_about_senders_than_about_nothin
 def test_centered_needs_a_scale_and_frequencies(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="centered needs"):
         MSHConv(6, 4, centered=True, **options)
+
+
+def as_full(conv: MSHConv) -> MSHConv:
+    """The full generator with the weights that the factors stand for, everything else the same."""
+    full = copy.deepcopy(conv)
+    factored, F = conv.generator, conv.num_projections
+    assert isinstance(factored, FactoredGenerator)
+    full.generator = FullGenerator(factored.made_of).to(factored.sender.dtype)
+    shared, *B = torch.split(factored.sender, F)
+    phi, *A = torch.split(factored.receiver, F)
+    with torch.no_grad():
+        weight = sum(torch.einsum("fi,fj->fij", b, a) for a, b in zip(A, B, strict=True))
+        full.generator.projection.weight.copy_(torch.as_tensor(weight).reshape(-1, phi.size(1)))
+        full.generator.projection.bias.copy_(shared.reshape(-1))
+        assert full.generator.shift is not None
+        assert factored.shift is not None
+        full.generator.shift.weight.copy_(phi)
+        full.generator.shift.bias.copy_(factored.shift)
+        full.generator.scale = factored.scale
+    return full
+
+
+@pytest.mark.parametrize("backend", ["reference", "auto"])
+def test_the_factored_layer_is_the_full_one_with_the_corresponding_weights(backend: str) -> None:
+    set_backend(backend)
+    conv = MSHConv(5, 4, 3, rank=2, edge_dim=2).double()
+    full = as_full(conv)
+    x = torch.randn(6, 5, dtype=torch.float64, requires_grad=True)
+    edge_attr = torch.randn(8, 2, dtype=torch.float64, requires_grad=True)
+    outputs = [layer(x, EDGES, edge_attr) for layer in (conv, full)]
+    torch.testing.assert_close(outputs[0], outputs[1], rtol=0, atol=1e-10)
+    shared = [x, edge_attr, conv.output.weight, full.output.weight]
+    gradients = [torch.autograd.grad(out.sin().sum(), shared, allow_unused=True) for out in outputs]
+    torch.testing.assert_close(gradients[0][0], gradients[1][0], rtol=0, atol=1e-10)
+    torch.testing.assert_close(gradients[0][1], gradients[1][1], rtol=0, atol=1e-10)
+    torch.testing.assert_close(gradients[0][2], gradients[1][3], rtol=0, atol=1e-10)
+    set_backend("reference")
+
+
+def test_a_rank_as_large_as_the_width_reaches_any_full_generator() -> None:
+    full = MSHConv(3, 4, 2, rank=None, normalize=False).double()
+    conv = MSHConv(3, 4, 2, rank=3, normalize=False).double()
+    assert isinstance(full.generator, FullGenerator)
+    assert isinstance(conv.generator, FactoredGenerator)
+    weight = full.generator.projection.weight.detach().view(2, 3, 3)  # projection, entry, feature of the receiver
+    unit = torch.eye(3, dtype=torch.float64)
+    with torch.no_grad():
+        # B_r picks entry r of the projection, A_r is the row of W_f that makes it
+        conv.generator.sender.copy_(
+            torch.cat([full.generator.projection.bias.view(2, 3), *(unit[r].expand(2, 3) for r in range(3))])
+        )
+        assert full.generator.shift is not None
+        conv.generator.receiver.copy_(torch.cat([full.generator.shift.weight, *(weight[:, r] for r in range(3))]))
+        conv.generator.shift = torch.nn.Parameter(full.generator.shift.bias.detach().clone())
+        conv.output, conv.root = full.output, full.root
+    x = torch.randn(6, 3, dtype=torch.float64)
+    torch.testing.assert_close(conv(x, EDGES), full(x, EDGES), rtol=0, atol=1e-10)
+
+
+def test_widths_may_be_left_to_the_first_input() -> None:
+    conv, pair = MSHConv(-1, 8), MSHConv((-1, -1), 8)
+    x = torch.randn(6, 3)
+    assert conv(x, EDGES).shape == (6, 8)
+    assert repr(conv).startswith("MSHConv(3, 8")
+    assert pair((x, torch.randn(6, 5)), EDGES).shape == (6, 8)
+    assert conv(x, EDGES).requires_grad
+    with pytest.raises(ValueError, match="3 columns"):
+        conv(torch.randn(6, 4), EDGES)
+
+
+def test_the_layer_sees_magnitudes() -> None:
+    """Layer norm alone is blind to a neighbour times ten, and at width one to everything."""
+    for width in (1, 4):
+        conv, x = MSHConv(width, 8, root_weight=False), torch.randn(6, width)
+        louder = x.clone()
+        louder[3] *= 10
+        assert float((conv(x, EDGES) - conv(louder, EDGES))[0].detach().abs().max()) > 1e-2
+
+
+@pytest.mark.parametrize("width", [1, 2, 64, 512])
+def test_one_node_alone_and_evaluation_mode_work_at_any_width(width: int) -> None:
+    conv = MSHConv(width, 8)
+    assert conv(torch.randn(1, width), torch.tensor([[0], [0]])).isfinite().all()
+    conv(torch.randn(20, width), torch.randint(20, (2, 50)))
+    conv.eval()
+    x = torch.randn(5, width)
+    whole, alone = conv(x, torch.tensor([[1], [0]])), conv(x[:2], torch.tensor([[1], [0]]))
+    torch.testing.assert_close(whole[:2], alone)
+
+
+def test_weights_of_edges_scale_their_messages() -> None:
+    conv, x = MSHConv(3, 5, root_weight=False).double(), torch.randn(6, 3, dtype=torch.float64)
+    doubled = torch.full((8,), 2.0, dtype=torch.float64)
+    torch.testing.assert_close(conv(x, EDGES, edge_weight=doubled), 2 * conv(x, EDGES))
+    with pytest.raises(ValueError, match=r"edge_weight must have one number per edge, shape \[8\], got \[7\]"):
+        conv(x, EDGES, edge_weight=doubled[:7])
+
+
+def test_the_weights_of_both_ends_are_those_of_gcn() -> None:
+    conv = MSHConv(3, 5, aggr="sqrt_degree", sender_weight="sqrt_degree", root_weight=False).double()
+    x = torch.randn(6, 3, dtype=torch.float64)
+    edges = torch.tensor([[0, 1, 1, 2, 3, 0], [1, 0, 2, 1, 0, 3]])
+    _, weight = gcn_norm(edges, num_nodes=6, add_self_loops=False, dtype=torch.float64)
+    plain = MSHConv(3, 5, root_weight=False).double()
+    plain.load_state_dict(conv.state_dict())
+    torch.testing.assert_close(conv(x, edges), plain(x, edges, edge_weight=weight))

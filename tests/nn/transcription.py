@@ -5,16 +5,26 @@ from __future__ import annotations
 import math
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from mshgnn.nn import MSHConv
+from mshgnn.nn.generator import FullGenerator
+from mshgnn.nn.open_norm import OpenNorm
 
 
-def layer_norm(h: Tensor, norm: nn.LayerNorm | None) -> Tensor:
+def open_features(x: Tensor, norm: OpenNorm | None) -> list[Tensor]:
+    """Layer norm of every node, then the mean and the log variance it removed, standardised over the nodes."""
     if norm is None:
-        return h
-    centred = h - h.mean()
-    return centred / torch.sqrt((centred * centred).mean() + norm.eps) * norm.weight + norm.bias
+        return list(x)
+    means = [h.mean() for h in x]
+    variances = [((h - mean) * (h - mean)).mean() + 1e-5 for h, mean in zip(x, means, strict=True)]
+    removed = torch.stack([torch.stack([m, v.log()]) for m, v in zip(means, variances, strict=True)])
+    mean, variance = norm.mean, norm.variance
+    if norm.training and len(x) > 1:
+        mean = removed.mean(0)
+        variance = ((removed - mean) ** 2).mean(0)
+    standard = (removed - mean) / torch.sqrt(variance + 1e-5)
+    return [torch.cat([(h - m) / torch.sqrt(v), z]) for h, m, v, z in zip(x, means, variances, standard, strict=True)]
 
 
 def encode_phase(p: Tensor, frequencies: list[Tensor]) -> Tensor:
@@ -23,22 +33,33 @@ def encode_phase(p: Tensor, frequencies: list[Tensor]) -> Tensor:
     return torch.cat([part for w in frequencies for part in (torch.sin(w * p), torch.cos(w * p))])
 
 
+def projection(conv: MSHConv, h_v: Tensor) -> tuple[Tensor, Tensor]:
+    """``F_v [F, d]`` and ``phi_v [F]`` of one receiver, without the phase's scale."""
+    generator, F = conv.generator, conv.num_projections
+    share = 1.0 if generator.scale is None else 1.0 / h_v.numel()
+    if isinstance(generator, FullGenerator):
+        F_v = (share * (generator.projection.weight @ h_v) + generator.projection.bias).reshape(F, -1)
+        if generator.shift is None:
+            return F_v, h_v.new_zeros(F)
+        return F_v, share * (generator.shift.weight @ h_v) + generator.shift.bias
+    rows = [row for row in torch.split(generator.receiver, F) if len(row)]  # none at rank 0 without a shift
+    phi = h_v.new_zeros(F)
+    if generator.shift is not None:
+        phi = share * (rows.pop(0) @ h_v) + generator.shift
+    b, *B = torch.split(generator.sender, F)
+    F_v = b
+    for A_r, B_r in zip(rows, B, strict=True):
+        F_v = F_v + torch.stack([share * (A_r[f] @ h_v) * B_r[f] for f in range(F)])
+    return F_v, phi
+
+
 def edge_message(conv: MSHConv, h_v: Tensor, h_u: Tensor, e_vu: Tensor | None) -> Tensor:
-    """``Psi_vu = W_o psi(p_vu)`` of one edge."""
-    h_v = layer_norm(h_v, conv.receiver_norm or conv.sender_norm)
-    h_u = layer_norm(h_u, conv.sender_norm)
-    conditioned = conv.generator.weight @ h_v
-    if conv.phase_scale is not None:
-        conditioned = conditioned / h_v.numel()
-    projection = (conditioned + conv.generator.bias).reshape(conv.num_projections, -1)
-    p = projection @ h_u
-    if conv.phase_scale is not None:
-        p = conv.phase_scale * p / math.sqrt(h_u.numel())
-    if conv.phase_shift is not None:
-        shift = conv.phase_shift.weight @ h_v
-        if conv.phase_scale is not None:
-            shift = shift / h_v.numel()
-        p = p + shift + conv.phase_shift.bias
+    """``Psi_vu = W_o psi(p_vu)`` of one edge, from the normalised features of its ends."""
+    F_v, phi = projection(conv, h_v)
+    p = F_v @ h_u
+    if conv.generator.scale is not None:
+        p = conv.generator.scale * p / math.sqrt(h_u.numel())
+    p = p + phi
     if e_vu is not None:
         assert conv.edge_projection is not None
         p = p + conv.edge_projection.weight @ e_vu
@@ -56,17 +77,28 @@ def transcribed(
     edge_attr: Tensor | None = None,
     gate: Tensor | None = None,
     activation: str = "sigmoid",
+    edge_weight: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The output of the layer and the gated sums (zeros without a gate)."""
     x_sender, x_receiver = (x, x) if isinstance(x, Tensor) else x
+    h_sender = open_features(x_sender, conv.sender_norm)
+    h_receiver = open_features(x_receiver, conv.receiver_norm or conv.sender_norm)
+    weights = torch.ones(edge_index.size(1), dtype=x_sender.dtype) if edge_weight is None else edge_weight
+    if conv.sender_weight == "sqrt_degree":
+        uses = [int((edge_index[0] == u).sum()) for u in edge_index[0]]
+        weights = weights / torch.tensor(uses, dtype=x_sender.dtype).sqrt()
+
+    def attribute(e: int) -> Tensor | None:
+        return None if edge_attr is None else edge_attr[e]
+
     outputs, gated = [], []
     for v in range(x_receiver.size(0)):
         incoming = [e for e in range(edge_index.size(1)) if edge_index[1, e] == v]
         messages = [
-            edge_message(conv, x_receiver[v], x_sender[edge_index[0, e]], None if edge_attr is None else edge_attr[e])
-            for e in incoming
+            weights[e] * edge_message(conv, h_receiver[v], h_sender[edge_index[0, e]], attribute(e)) for e in incoming
         ]
-        alphas = [] if gate is None else attention([gate @ message for message in messages], activation)
+        plain = [message / weights[e] for message, e in zip(messages, incoming, strict=True)]
+        alphas = [] if gate is None else attention([gate @ message for message in plain], activation)
         zero = x_receiver.new_zeros(conv.out_channels)
         total = sum(messages, start=zero)
         pooled = sum((alpha * message for alpha, message in zip(alphas, messages, strict=False)), start=zero)

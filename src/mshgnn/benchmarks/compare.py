@@ -1,18 +1,24 @@
-"""Our layer against the layer as printed and PyG's: times, memory, and the goals we set ourselves."""
+"""Our layer against the layer as printed and PyG's: times and memory."""
 
 from __future__ import annotations
 
+import json
 import os
 import platform
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
 
-from mshgnn.benchmarks.contenders import CHANNELS, CONTENDERS, OURS, PRINTED, PROJECTIONS
+from mshgnn.benchmarks.contenders import CHANNELS, CONTENDERS, OURS, PROJECTIONS, RANK
+from mshgnn.benchmarks.goals import goals
 from mshgnn.benchmarks.measure import (
+    COPY_BYTES,
     SGEMM_FLOPS,
     alternate,
+    copy,
     forward_step,
     peak_memory,
     sgemm,
@@ -20,33 +26,45 @@ from mshgnn.benchmarks.measure import (
     training_step,
 )
 from mshgnn.benchmarks.shapes import Shape, load_shape
-from mshgnn.machine import processor
+from mshgnn.errors import UserError
+from mshgnn.machine import keep_freed_blocks, processor
+
+FLOPS_PER_ENCODING = 40  # one sine and cosine, two doubled angles, six additions
 
 
-class Goal(NamedTuple):
-    """One line of the table of goals: what was asked, what was measured."""
+class Comparison(NamedTuple):
+    """What one run measures, and under which conditions."""
 
-    text: str
-    measured: float
-    bound: float
-    at_least: bool
-
-    @property
-    def met(self) -> bool:
-        """Is the measured figure on the right side of its bound?"""
-        return self.measured >= self.bound if self.at_least else self.measured <= self.bound
+    shapes: tuple[str, ...]
+    rounds: int
+    with_memory: bool
+    threads: int
+    keep_freed: bool
 
 
-def compare(
-    shapes: list[str], rounds: int, with_memory: bool, say: Callable[[str], None] = lambda text: None
-) -> dict[str, Any]:
+def measure_apart(wanted: Comparison) -> dict[str, Any]:
+    """:func:`compare` in a process of its own: what malloc was told once cannot be taken back."""
+    command = [sys.executable, "-m", "mshgnn.benchmarks.compare"]
+    done = subprocess.run(command, input=json.dumps(wanted), stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise UserError(f"the comparison failed with exit code {done.returncode}, see above")
+    return json.loads(done.stdout)
+
+
+def compare(wanted: Comparison, say: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
     """Measure all contenders on the shapes; a plain dictionary, ready for JSON."""
-    results: dict[str, Any] = {"environment": environment(), "shapes": {}}
-    for name in shapes:
+    torch.set_num_threads(wanted.threads)
+    if wanted.keep_freed:
+        keep_freed_blocks()
+    results: dict[str, Any] = {
+        "environment": environment() | {"freed_memory": "kept" if wanted.keep_freed else "returned"},
+        "shapes": {},
+    }
+    for name in wanted.shapes:
         shape = load_shape(name)
         say(f"{shape.name}: {shape.num_nodes:,} nodes, {shape.edge_index.size(1):,} directed edges ({shape.source})")
-        results["shapes"][name] = _compare_on(shape, rounds, with_memory, say)
-    results["goals"] = [{**goal._asdict(), "met": goal.met} for goal in goals(results)]
+        results["shapes"][name] = _compare_on(shape, wanted.rounds, wanted.with_memory, say)
+    results["goals"] = [{**goal._asdict(), "met": goal.met} for goal in goals(results["shapes"])]
     return results
 
 
@@ -66,7 +84,7 @@ def _compare_on(shape: Shape, rounds: int, with_memory: bool, say: Callable[[str
             name: make(layer, x, shape.edge_index) for name, layer in layers.items()
         }
         if kind == "forward":
-            actions["sgemm"] = sgemm()
+            actions |= {"sgemm": sgemm(), "copy": copy()}
         times = alternate(actions, rounds)
         for name in layers:
             # A ratio of two times of the same round: what the machine did meanwhile drops out.
@@ -85,17 +103,27 @@ def _compare_on(shape: Shape, rounds: int, with_memory: bool, say: Callable[[str
 
 
 def _bound(shape: Shape, times: dict[str, list[float]]) -> dict[str, Any]:
-    """The forward pass against the time its multiply-adds take at the rate of a large matrix product.
+    """The forward pass against what the machine must do for it, whichever takes longer.
 
-    Only matrix arithmetic counts: the generator, the phases, the phase shift, ``W_o`` and ``W_r``. Sines do not.
+    Bytes, at the rate of a large copy: every edge reads its sender's row of the table, every node reads and writes its
+    features, its normalised features, its tables, its sums and its output once. Operations, at the rate of a large
+    matrix product: the products per node, and per phase ``R + 1`` multiply-adds and sines with their doubled angles.
     """
     nodes, edges, d, F = shape.num_nodes, shape.edge_index.size(1), CHANNELS, PROJECTIONS
-    flops = 2 * (nodes * d * F * d + edges * F * d + nodes * (d * F + 6 * F * d + d * d))
-    rates = [SGEMM_FLOPS / t for t in times["sgemm"]]
-    ratios = [mine * rate / flops for mine, rate in zip(times[OURS], rates, strict=True)]
+    tables, sums, features = 2 * (RANK + 1) * F, 6 * F, d + 2
+    flops = 2 * nodes * (features * tables + sums * d + d * d) + edges * F * (2 * (RANK + 1) + FLOPS_PER_ENCODING)
+    size = 4 * (edges * ((RANK + 1) * F + 1) + 2 * nodes * (d + features + tables + sums + d))
+    flop_rates = [SGEMM_FLOPS / t for t in times["sgemm"]]
+    byte_rates = [COPY_BYTES / t for t in times["copy"]]
+    ratios = [
+        mine / max(flops / flop_rate, size / byte_rate)
+        for mine, flop_rate, byte_rate in zip(times[OURS], flop_rates, byte_rates, strict=True)
+    ]
     return {
         "flops": flops,
-        "sgemm_flops_per_second": spread(rates)._asdict(),
+        "bytes": size,
+        "sgemm_flops_per_second": spread(flop_rates)._asdict(),
+        "copy_bytes_per_second": spread(byte_rates)._asdict(),
         "forward_over_bound": spread(ratios)._asdict(),
     }
 
@@ -117,28 +145,6 @@ def environment() -> dict[str, Any]:
     }
 
 
-def goals(results: dict[str, Any]) -> list[Goal]:
-    """The goals that can be read off the measured shapes."""
-    found: list[Goal] = []
-    shapes = results["shapes"]
-
-    def ratio(shape: str, name: str) -> float:
-        middle: float = shapes[shape]["contenders"][name]["training"]["ours_over_it"]["middle"]
-        return middle
-
-    for shape, faster in (("Physics", 20.0), ("COLLAB", 20.0), ("molecules", 5.0)):
-        if shape not in shapes:
-            continue
-        found.append(Goal(f"{shape}: times faster than as printed", 1 / ratio(shape, PRINTED), faster, True))
-        contenders = shapes[shape]["contenders"]
-        if shape != "molecules" and "peak_bytes" in contenders[OURS]:
-            less = contenders[PRINTED]["peak_bytes"] / max(contenders[OURS]["peak_bytes"], 1.0)
-            found.append(Goal(f"{shape}: times less memory than as printed", less, 25.0, True))
-    for shape, bound in (("COLLAB", 0.5), ("Physics", 1.0), ("molecules", 1.5)):
-        if shape in shapes:
-            found.append(Goal(f"{shape}: training step over GATConv", ratio(shape, "GATConv"), bound, False))
-            found.append(Goal(f"{shape}: training step over GATv2Conv", ratio(shape, "GATv2Conv"), 1.0, False))
-    if "Physics" in shapes:
-        over = shapes["Physics"]["bound"]["forward_over_bound"]["middle"]
-        found.append(Goal("Physics: forward over its FLOPs at the sgemm rate", over, 3.0, False))
-    return found
+if __name__ == "__main__":
+    described = Comparison(*json.load(sys.stdin))
+    print(json.dumps(compare(described, lambda text: print(text, file=sys.stderr, flush=True))))

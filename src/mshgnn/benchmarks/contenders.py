@@ -1,34 +1,73 @@
-"""Who runs: our layer, the layer as printed, and PyG's, all from 64 to 64 channels."""
+"""Who runs: our layer, its full generator, the layer as printed, and PyG's, all from 64 to 64 channels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from torch import nn
-from torch_geometric.nn import FiLMConv, GATConv, GATv2Conv, GCNConv, GINConv, TransformerConv
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import (
+    FiLMConv,
+    GATConv,
+    GATv2Conv,
+    GCNConv,
+    GINConv,
+    MessagePassing,
+    PNAConv,
+    SAGEConv,
+    TransformerConv,
+)
 
 from mshgnn.benchmarks.printed import PrintedMSHConv
 from mshgnn.nn import MSHConv
 
 CHANNELS = 64
 PROJECTIONS = 16
+RANK = 2
 OURS = "MSHConv"
+FULL = "full generator"
 PRINTED = "as printed"
 
 
+class EdgePerceptron(MessagePassing):
+    r""":math:`h'_v = \sum_u W_2\, \mathrm{relu}(W_1 [h_v \| h_u])`: what any function of an edge costs."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__(aggr="sum")
+        self.perceptron = nn.Sequential(nn.Linear(2 * channels, channels), nn.ReLU(), nn.Linear(channels, channels))
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        """Node features ``[N, channels]`` to ``[N, channels]``."""
+        return self.propagate(edge_index, x=x)
+
+    def message(self, x_i: Tensor, x_j: Tensor) -> Tensor:
+        """The message of every edge, ``[M, channels]``."""
+        return self.perceptron(torch.cat([x_i, x_j], dim=-1))
+
+
 def _gin() -> nn.Module:
-    layer: nn.Module = GINConv(nn.Sequential(nn.Linear(CHANNELS, CHANNELS), nn.ReLU(), nn.Linear(CHANNELS, CHANNELS)))
-    return layer
+    return GINConv(nn.Sequential(nn.Linear(CHANNELS, CHANNELS), nn.ReLU(), nn.Linear(CHANNELS, CHANNELS)))
+
+
+def _pna() -> nn.Module:
+    scalers = ["identity", "amplification", "attenuation"]
+    # The histogram of degrees sets constants alone.
+    return PNAConv(CHANNELS, CHANNELS, ["mean", "min", "max", "std"], scalers, deg=torch.tensor([0, 1, 2, 1]))
 
 
 # One attention head of full width for the attention layers: no split, no concatenation.
 CONTENDERS: dict[str, Callable[[], nn.Module]] = {
-    OURS: lambda: MSHConv(CHANNELS, CHANNELS, num_projections=PROJECTIONS),
+    OURS: lambda: MSHConv(CHANNELS, CHANNELS, PROJECTIONS, rank=RANK),
+    # Without the norm, whose two features more would slow its products down.
+    FULL: lambda: MSHConv(CHANNELS, CHANNELS, PROJECTIONS, rank=None, normalize=False),
     PRINTED: lambda: PrintedMSHConv(CHANNELS, PROJECTIONS),
     "GCNConv": lambda: GCNConv(CHANNELS, CHANNELS),
     "GINConv": _gin,
+    "SAGEConv": lambda: SAGEConv(CHANNELS, CHANNELS),
     "GATConv": lambda: GATConv(CHANNELS, CHANNELS),
     "GATv2Conv": lambda: GATv2Conv(CHANNELS, CHANNELS),
-    "FiLMConv": lambda: FiLMConv(CHANNELS, CHANNELS),
     "TransformerConv": lambda: TransformerConv(CHANNELS, CHANNELS),
+    "FiLMConv": lambda: FiLMConv(CHANNELS, CHANNELS),
+    "PNAConv": _pna,
+    "edge perceptron": lambda: EdgePerceptron(CHANNELS),
 }

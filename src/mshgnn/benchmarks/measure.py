@@ -95,6 +95,16 @@ def sgemm() -> Callable[[], object]:
     return lambda: torch.mm(a, b, out=out)
 
 
+COPY_FLOATS = 2**25
+COPY_BYTES = 2 * 4 * COPY_FLOATS
+
+
+def copy() -> Callable[[], object]:
+    """One large copy: the rate at which this machine reads and writes memory."""
+    source, target = torch.randn(COPY_FLOATS), torch.empty(COPY_FLOATS)
+    return lambda: target.copy_(source)
+
+
 def peak_memory(shape: Shape, contender: str, threads: int) -> float:
     """Bytes that one training step needs above what was there before it, measured in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:

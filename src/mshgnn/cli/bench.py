@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,38 +13,55 @@ from mshgnn.errors import UserError
 bench_app = typer.Typer(help="Benchmarks: every figure is a ratio measured in one run.", invoke_without_command=True)
 
 
+class Freed(StrEnum):
+    """What malloc does with freed memory."""
+
+    kept = "kept"
+    returned = "returned"
+
+
 @bench_app.callback()
 def compare(
     context: typer.Context,
-    shape: Annotated[list[str] | None, typer.Option(help="Physics, COLLAB or molecules; all three by default.")] = None,
+    shape: Annotated[
+        list[str] | None, typer.Option(help="Physics, COLLAB, molecules or 'ten nodes'; all by default.")
+    ] = None,
     rounds: Annotated[int, typer.Option(min=1, help="Samples of every contender, taken in turn.")] = 9,
     memory: Annotated[bool, typer.Option(help="Also measure peak memory, each case in its own process.")] = True,
-    threads: Annotated[int, typer.Option(min=0, help="Threads of torch; 0 keeps its own choice.")] = 0,
-    keep_freed: Annotated[
-        bool, typer.Option("--keep-freed", help="Let malloc keep freed memory, as mshgnn run does.")
-    ] = False,
-    out: Annotated[Path, typer.Option(help="Where the JSON goes.")] = Path("results/bench-compare.json"),
+    threads: Annotated[list[int] | None, typer.Option(min=1, help="Threads of torch; 1 and 2 by default.")] = None,
+    freed: Annotated[
+        list[Freed] | None, typer.Option(help="Keep freed memory, as mshgnn run does, or return it; both by default.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the JSON files, one per run, and of the picture.")] = Path(
+        "results/bench"
+    ),
 ) -> None:
     """Compare MSHConv with the layer as printed and with PyG's layers at the same width.
 
-    Example: mshgnn bench --shape molecules --rounds 5
+    Every number of threads and both ways with freed memory are a run of their own, in a process of its own.
+
+    Example: mshgnn bench --shape molecules --rounds 5 --threads 1 --freed kept
     """
     if context.invoked_subcommand is not None:
         return
-    import torch
+    from mshgnn.benchmarks.compare import Comparison, measure_apart
+    from mshgnn.benchmarks.picture import draw
+    from mshgnn.benchmarks.shapes import SIZES, check_shape
 
-    from mshgnn.benchmarks.compare import compare as measure
-    from mshgnn.benchmarks.shapes import SIZES
-    from mshgnn.machine import keep_freed_blocks
-
-    if threads:
-        torch.set_num_threads(threads)
-    if keep_freed:
-        keep_freed_blocks()
-    results = measure(shape or list(SIZES), rounds, memory, print)
-    results["environment"]["freed_memory"] = "kept" if keep_freed else "malloc's default"
-    _print_comparison(results)
-    _write(results, out)
+    for name in shape or ():
+        check_shape(name)
+    runs = []
+    for kind in freed or list(Freed):
+        for count in threads or (1, 2):
+            wanted = Comparison(tuple(shape or SIZES), rounds, memory, count, kind == Freed.kept)
+            print(f"{count} thread{'s' if count > 1 else ''}, freed memory {kind}")
+            results = measure_apart(wanted)
+            _print_comparison(results)
+            _write(results, out / f"{kind}-{count}.json")
+            runs.append(results)
+    picture = out / "time-and-memory.png"
+    draw(runs, picture)
+    print(f"plot: {picture}")
 
 
 @bench_app.command()
@@ -131,15 +149,13 @@ def _print_comparison(results: dict[str, Any]) -> None:
             peak = f"{row['peak_bytes'] / 2**20:,.0f}" if "peak_bytes" in row else ""
             table.add_row(contender, *cells, peak)
         console.print(table)
-        rate, over = shape["bound"]["sgemm_flops_per_second"], shape["bound"]["forward_over_bound"]
+        bound = shape["bound"]
         print(
-            f"sgemm 2048^3: {rate['middle'] / 1e9:.0f} GFLOP/s; "
-            f"forward over the time of its FLOPs: {over['middle']:.2f}"
+            f"products at {bound['sgemm_flops_per_second']['middle'] / 1e9:.0f} GFLOP/s, copies at "
+            f"{bound['copy_bytes_per_second']['middle'] / 1e9:.1f} GB/s; "
+            f"forward over its physical bound: {bound['forward_over_bound']['middle']:.2f}"
         )
-    table = Table("goal", "measured", "bound", "met")
+    table = Table("goal", "measured", "at most", "met")
     for goal in results["goals"]:
-        sign = "at least" if goal["at_least"] else "at most"
-        table.add_row(
-            goal["text"], f"{goal['measured']:.2f}", f"{sign} {goal['bound']:g}", "yes" if goal["met"] else "NO"
-        )
+        table.add_row(goal["text"], f"{goal['measured']:.3f}", f"{goal['bound']:g}", "yes" if goal["met"] else "NO")
     console.print(table)

@@ -1,6 +1,6 @@
 """Models by name, MSH-GNN and its competitors: one file per model, which defines ``MODELS``.
 
-``gcn``, ``gat``, ``gatv2``, ``gin``, ``gine``, ``sage``, ``film`` and ``transformer`` are messages in
+``gcn``, ``gat``, ``gatv2``, ``gin``, ``gine``, ``sage``, ``film``, ``pna`` and ``transformer`` are messages in
 :class:`mshgnn.nn.GraphModel`, where only the message differs; ``msh-stable``, ``msh-paper`` and ``msh-released`` are
 the presets of :class:`mshgnn.nn.MSHGNN`. ``joint-*`` and ``*-tuned`` are as others have them, and ``mlp`` never looks
 at an edge.

@@ -6,13 +6,13 @@ The feature of a node is a signal on its neighbourhood, :math:`v_p \in \mathbb{R
     v'_q = \mathrm{ReLU}\Big(\mathrm{BN}\Big(\sum_{p \to q} \beta_{pq} \, \Psi(\alpha_{pq} v_p, G_{pq})\Big)\Big)
 
 :math:`\alpha` puts the signal on :math:`G_{pq} = G_p \cup G_q`, zero elsewhere, :math:`\beta` restricts it to
-:math:`G_q`, and :math:`\Psi` is a GCN shared by all edges which sees ``p`` and ``q`` marked (the paper's GCN²). It starts from
-:math:`v_p(x) = W x_x + b` and ends with the sum over all :math:`G_p` and a head of two maps.
+:math:`G_q`, and :math:`\Psi` is a GCN shared by all edges which sees ``p`` and ``q`` marked (the paper's GCN²). It
+starts from :math:`v_p(x) = W x_x + b` and ends with the sum over all :math:`G_p` and a head of two maps.
 
 ``GCNConv`` is PyG's, on the disjoint union of all :math:`G_{pq}`, with the degrees inside them; the rest is ours, on
 the lists of :mod:`mshgnn.structure.edge_neighbourhoods`. No code of the authors was found, and their settings on the
-usual data sets are unknown: closed neighbourhoods of one hop, messages from a node to itself, widths, depths and batch norm
-are our choice.
+usual data sets are unknown: closed neighbourhoods of one hop, messages from a node to itself, widths, depths and batch
+norm are our choice.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ before training it is :math:`\log 2`, the value of a perfect matching.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
@@ -85,9 +84,9 @@ class PNA(Model):
     r"""The network of the paper: :math:`h^{l+1} = h^l + \mathrm{ReLU}(\mathrm{BN}(\mathrm{PNA}(h^l)))`, a sum, an MLP.
 
     As the authors ran it on ZINC, from memory of their settings and PyG's example: four layers, towers over slices of
-    the width (four of 20 here, five of 15 there), batch norm, residual, sum over the nodes, a head that halves the
-    width twice. The authors' first layers give every tower the whole width; here all towers share it. Their size norm
-    is left out.
+    the width (four of 20 here, five of 15 there), batch norm, residual, sum over the nodes, a head of two maps (theirs
+    has three). The authors' first layers give every tower the whole width; here all towers
+    share it. Their size norm is left out.
 
     Args:
         in_channels: width of the node features.
@@ -122,10 +121,7 @@ class PNA(Model):
             for _ in range(num_layers)
         )
         self.norms = nn.ModuleList(batch_norm(hidden_channels) for _ in self.convs)
-        half = math.ceil(hidden_channels / 2)
-        self.head = nn.Sequential(
-            nn.Linear(hidden_channels, half), nn.ReLU(), make_head(half, math.ceil(half / 2), out_channels, 2, dropout)
-        )
+        self.head = make_head(hidden_channels, hidden_channels, out_channels, 2, dropout)
 
     def _embedding(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, graphs: Graphs | None) -> Tensor:
         edges, h = as_edge_index(edge_index, x.size(0), x.size(0)), self.encoder(x)

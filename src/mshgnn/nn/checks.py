@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from mshgnn.errors import UserError
-from mshgnn.ops.csr import INDEX_DTYPES
+from mshgnn.ops.graph import INDEX_DTYPES
 
 
 def check_positive(name: str, value: object) -> None:

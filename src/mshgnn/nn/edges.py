@@ -8,13 +8,16 @@ from torch_geometric import EdgeIndex
 
 from mshgnn.errors import UserError
 from mshgnn.ops import ReceiverCSR, receiver_csr
-from mshgnn.ops.csr import check_csr
+from mshgnn.ops.graph import EdgeList, Graph, check_csr, is_traced
 
 SPARSE_LAYOUTS = (torch.sparse_csr, torch.sparse_csc, torch.sparse_coo)
 
 
-def as_csr(edge_index: object, num_senders: int, num_receivers: int) -> ReceiverCSR:
-    """Edges ``[2, M]``, an ``EdgeIndex`` or a sparse adjacency of receivers by senders, grouped by receiver."""
+def as_graph(edge_index: object, num_senders: int, num_receivers: int) -> Graph:
+    """Edges ``[2, M]``, an ``EdgeIndex`` or a sparse adjacency of receivers by senders, grouped by receiver.
+
+    While a trace is recorded, edges ``[2, M]`` stay in their order.
+    """
     if isinstance(edge_index, EdgeIndex):
         for known, size in zip(edge_index.sparse_size(), (num_senders, num_receivers), strict=True):
             if known is not None and known != size:
@@ -23,6 +26,9 @@ def as_csr(edge_index: object, num_senders: int, num_receivers: int) -> Receiver
     if not isinstance(edge_index, Tensor):
         raise UserError(f"edge_index must be a tensor, got {type(edge_index).__name__}")
     if edge_index.layout == torch.strided:
+        if is_traced():
+            order = torch.arange(edge_index.size(1), device=edge_index.device)
+            return EdgeList(edge_index[0].long(), edge_index[1].long(), order, num_receivers)
         return receiver_csr(edge_index, num_senders, num_receivers)
     if edge_index.layout not in SPARSE_LAYOUTS:
         raise UserError(f"a sparse edge_index must be CSR, CSC or COO, got {edge_index.layout}")
@@ -40,15 +46,22 @@ def as_csr(edge_index: object, num_senders: int, num_receivers: int) -> Receiver
 
 def as_edge_index(edge_index: object, num_senders: int, num_receivers: int) -> Tensor:
     """The same edges as plain int64 ``[2, M]``, checked; those of a sparse adjacency row by row."""
-    csr = as_csr(edge_index, num_senders, num_receivers)
+    graph = as_graph(edge_index, num_senders, num_receivers)
     if isinstance(edge_index, EdgeIndex):
         edge_index = edge_index.as_tensor()
     assert isinstance(edge_index, Tensor)
     if edge_index.layout == torch.strided:
         return edge_index.long()
-    return torch.stack([csr.sender.long(), csr.receiver])
+    return torch.stack([graph.sender.long(), graph.receiver])
 
 
-def in_edge_order(rows: Tensor, csr: ReceiverCSR) -> Tensor:
-    """Rows ``[M, *]`` in the order of ``csr``, put back into the order in which the user gave the edges."""
-    return torch.empty_like(rows).index_copy(0, csr.order, rows)
+def in_edge_order(rows: Tensor, graph: Graph) -> Tensor:
+    """Rows ``[M, *]`` in the order of ``graph``, put back into the order in which the user gave the edges."""
+    if isinstance(graph, EdgeList):
+        return rows
+    return torch.empty_like(rows).index_copy(0, graph.order, rows)
+
+
+def in_graph_order(rows: Tensor, graph: Graph) -> Tensor:
+    """The inverse of :func:`in_edge_order`."""
+    return rows if isinstance(graph, EdgeList) else rows[graph.order]

@@ -95,6 +95,10 @@ class Model(nn.Module):
         """Draw all parameters anew."""
         for module in self.children():
             reset(module)
+        for module in self.modules():
+            if isinstance(module, nn.MultiheadAttention):  # which PyG's reset passes over
+                module.out_proj.reset_parameters()
+                module._reset_parameters()
 
     @property
     def num_parameters(self) -> int:

@@ -43,6 +43,7 @@ class Between:
 # Nobody means more than this, and a slip of the finger would ask for terabytes.
 Width = Annotated[int, Between(1, 100_000)]
 Depth = Annotated[int, Between(1, 1_000)]
+Rank = Annotated[int, Between(0, 1_000)]
 Share = Annotated[float, Between(0, 1, below=True)]
 Weight = Annotated[float, Between(0, 1)]
 

@@ -1,0 +1,201 @@
+"""The generator: how a receiver makes its projections, in full or of low rank."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from mshgnn.ops import Factored, Generated
+from mshgnn.ops.eager import gradients_with_graph, is_eager
+
+
+class GeneratorOptions(NamedTuple):
+    """What both generators are made of.
+
+    ``sender_channels`` and ``receiver_channels`` are the widths of what they are given; see :class:`MSHConv` for the
+    rest. ``phase_scale=None`` leaves scales and initialisation as printed.
+    """
+
+    sender_channels: int
+    receiver_channels: int
+    num_projections: int
+    phase: bool
+    phase_scale: float | None
+    relative_phases: bool
+
+
+class FullGenerator(nn.Module):
+    r"""Every entry of the projection is a linear function of the receiver.
+
+    .. math::
+        F_v = \mathrm{reshape}(W_f h_v / d + b_f), \qquad \phi_v = W_\phi h_v / d + b_\phi, \qquad
+        p_{vu} = s\, F_v h_u / \sqrt{d} + \phi_v
+    """
+
+    def __init__(self, options: GeneratorOptions) -> None:
+        super().__init__()
+        self.made_of = options
+        self.projection = nn.Linear(options.receiver_channels, options.num_projections * options.sender_channels)
+        self.shift = nn.Linear(options.receiver_channels, options.num_projections) if options.phase else None
+        self.scale = None if options.phase_scale is None else nn.Parameter(torch.empty(()))
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        self.projection.reset_parameters()
+        if self.shift is not None:
+            self.shift.reset_parameters()
+        options = self.made_of
+        if self.scale is None or options.phase_scale is None:
+            return
+        with torch.no_grad():
+            self.scale.fill_(options.phase_scale)
+            # F_v = b_f at first, nearly: a Fourier map that all receivers share and that learns to be conditioned.
+            self.projection.weight.normal_(std=0.5)
+            self.projection.bias.normal_()
+            if self.shift is not None:
+                self.shift.weight.normal_(std=0.5)
+                shared = self.projection.bias.view(options.num_projections, options.sender_channels)
+                start_on_differences(self.shift.weight, shared, options)
+
+    def phases(self, h_sender: Tensor, h_receiver: Tensor) -> Generated:
+        """The phases as the sum over edges takes them, scales folded in."""
+        dtype = h_receiver.dtype
+        weight, bias = self.projection.weight.to(dtype), self.projection.bias.to(dtype)
+        # What a receiver says about phases it says as a mean over its features: as a sum, one step of Adam, which moves
+        # all weights alike, turns phases by an angle that grows with the width.
+        condition = 1.0
+        if self.scale is not None:
+            condition = 1.0 / self.made_of.receiver_channels
+            scale = self.scale.to(dtype) / math.sqrt(self.made_of.sender_channels)
+            weight, bias = weight * (scale * condition), bias * scale
+        shift = None
+        if self.shift is not None:
+            shift_weight, shift_bias = self.shift.weight.to(dtype), self.shift.bias.to(dtype)
+            shift = nn.functional.linear(h_receiver, shift_weight * condition, shift_bias)
+        return Generated(h_receiver, h_sender, weight, bias, shift)
+
+
+class FactoredGenerator(nn.Module):
+    r"""A generator whose weights have rank ``R`` in each projection: products per node, not per edge.
+
+    .. math::
+        p_{vu} = \phi_v + \frac{s}{\sqrt{d}} \Big( b\, h_u + \sum_{r=1}^{R} \frac{A_r h_v}{d} \odot B_r h_u \Big),
+        \qquad \phi_v = W_\phi h_v / d + b_\phi
+
+    The same as :class:`FullGenerator` with :math:`W_f = \sum_r B_{fr} A_{fr}^\top` and :math:`b_f = b`; ``R = 0``
+    shares the projections among all receivers, ``R = d`` reaches every full generator.
+    """
+
+    def __init__(self, options: GeneratorOptions, rank: int) -> None:
+        super().__init__()
+        self.made_of = options
+        self.rank = rank
+        F = options.num_projections
+        # Rows: W_phi (if there is a phase shift), then A_1 .. A_R; b, then B_1 .. B_R.
+        self.receiver = nn.Parameter(torch.empty((rank + options.phase) * F, options.receiver_channels))
+        self.sender = nn.Parameter(torch.empty((rank + 1) * F, options.sender_channels))
+        self.shift = nn.Parameter(torch.empty(F)) if options.phase else None
+        self.scale = None if options.phase_scale is None else nn.Parameter(torch.empty(()))
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew: at first, nearly, a Fourier map that all receivers share."""
+        options = self.made_of
+        F = options.num_projections
+        with torch.no_grad():
+            if options.phase_scale is None or self.scale is None:
+                for weight in (self.receiver, self.sender):
+                    bound = 1.0 / math.sqrt(max(weight.size(1), 1))
+                    weight.uniform_(-bound, bound)
+            else:
+                self.scale.fill_(options.phase_scale)
+                self.sender.normal_()
+                # sum_r A_r h / d * B_r has the size that W_f h / d with W_f of deviation 0.5 has
+                self.receiver.normal_(std=0.5 / math.sqrt(max(self.rank, 1)))
+            if self.shift is None:
+                return
+            bound = 1.0 / math.sqrt(options.receiver_channels)
+            self.shift.uniform_(-bound, bound)
+            if self.scale is not None:
+                self.receiver[:F].normal_(std=0.5)
+                start_on_differences(self.receiver[:F], self.sender[:F], options)
+
+    def phases(self, h_sender: Tensor, h_receiver: Tensor) -> Factored:
+        """One table per side, or one for both where senders are receivers."""
+        dtype, F = h_receiver.dtype, self.made_of.num_projections
+        receiver, sender = self.receiver.to(dtype), self.sender.to(dtype)
+        shift = None if self.shift is None else self.shift.to(dtype)
+        scale = None if self.scale is None else self.scale.to(dtype)
+        if h_sender is h_receiver and is_eager(h_receiver):
+            both = _Tables.apply(h_receiver, receiver, sender, shift, scale)  # type: ignore[no-untyped-call]
+            return Factored(both, None, F)
+        of_receivers, of_senders = scaled_tables(h_receiver, h_sender, receiver, sender, shift, scale)
+        return Factored(of_receivers, of_senders, F)
+
+
+def scaled_tables(
+    h_receiver: Tensor, h_sender: Tensor, receiver: Tensor, sender: Tensor, shift: Tensor | None, scale: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """``T [N, (R + 1) F]`` and ``U [S, (R + 1) F]`` of :class:`FactoredGenerator`."""
+    if scale is not None:
+        receiver = receiver * (1.0 / receiver.size(1))
+        sender = sender * (scale / math.sqrt(sender.size(1)))
+    table = h_receiver @ receiver.t()
+    if shift is None:
+        table = nn.functional.pad(table, (sender.size(0) - receiver.size(0), 0))
+    else:
+        table = table + nn.functional.pad(shift, (0, receiver.size(0) - shift.numel()))
+    return table, h_sender @ sender.t()
+
+
+def _side_by_side(h: Tensor, *weights: Any) -> Tensor:
+    return torch.cat(scaled_tables(h, h, *weights), dim=1)
+
+
+class _Tables(torch.autograd.Function):
+    """:func:`scaled_tables` side by side in one matrix product: on small graphs a dozen small operators cost more."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, h: Tensor, receiver: Tensor, sender: Tensor, shift: Tensor | None, scale: Tensor | None
+    ) -> Tensor:
+        rows, width = sender.shape
+        ctx.factors = (1.0, 1.0) if scale is None else (1.0 / width, float(scale) / math.sqrt(width))
+        weight = h.new_zeros(2 * rows, width)
+        torch.mul(receiver, ctx.factors[0], out=weight[rows - receiver.size(0) : rows])
+        torch.mul(sender, ctx.factors[1], out=weight[rows:])
+        ctx.save_for_backward(h, receiver, sender, shift, scale, weight)
+        if shift is None:
+            return h @ weight.t()
+        bias = h.new_zeros(2 * rows)
+        bias[: shift.numel()] = shift
+        return torch.addmm(bias, h, weight.t())
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        *inputs, weight = ctx.saved_tensors
+        h, receiver, sender, shift, scale = inputs
+        if torch.is_grad_enabled():
+            return tuple(gradients_with_graph(_side_by_side, inputs, ctx.needs_input_grad, gradient))
+        rows = sender.size(0)
+        d_weight = gradient.t() @ h
+        of_receiver, of_sender = d_weight[rows - receiver.size(0) : rows], d_weight[rows:]
+        return (
+            gradient @ weight if ctx.needs_input_grad[0] else None,
+            of_receiver * ctx.factors[0],
+            of_sender * ctx.factors[1],
+            None if shift is None else gradient[:, : shift.numel()].sum(0),
+            None if scale is None else (of_sender * sender).sum() / math.sqrt(sender.size(1)),
+        )
+
+
+def start_on_differences(shift: Tensor, shared: Tensor, options: GeneratorOptions) -> None:
+    """With relative phases, let half of the projections begin with ``phi_v = -s b h_v / sqrt(d)``, in place.
+
+    Their phases then see ``h_u - h_v``; the other half sees ``h_u`` alone. Shapes: both ``[F, d]``.
+    """
+    if options.relative_phases and options.phase_scale is not None:
+        half = options.num_projections // 2
+        shift[:half] = -options.phase_scale * math.sqrt(options.sender_channels) * shared[:half]

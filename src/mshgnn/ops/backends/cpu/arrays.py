@@ -1,0 +1,95 @@
+"""What both ways of making phases share on the way from tensors to the kernels' arrays and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import get_args
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from mshgnn.ops.backends.cpu.plan import Chunk
+from mshgnn.ops.backends.cpu.threads import run_chunks
+from mshgnn.ops.graph import ReceiverCSR
+from mshgnn.ops.inputs import GateActivation, Inputs
+
+Floats = npt.NDArray[np.float32]
+GATINGS = ("none", *get_args(GateActivation))  # the kernels know them by number
+SENDER_BLOCK = 2**13  # rows of sender gradients that one thread adds up at a time
+
+
+def flat(tensor: Tensor | None) -> Floats:
+    """The numbers of a tensor in their order, nothing for ``None``."""
+    return np.empty(0, np.float32) if tensor is None else tensor.detach().contiguous().numpy().reshape(-1)
+
+
+def gating_of(inputs: Inputs) -> int:
+    """The gate as the kernels know it."""
+    return 0 if inputs.gate is None else GATINGS.index(inputs.gate_activation)
+
+
+def graph_of(inputs: Inputs) -> ReceiverCSR:
+    """The graph, which the kernels read in receiver order alone."""
+    assert isinstance(inputs.graph, ReceiverCSR)
+    return inputs.graph
+
+
+def lanes_for(num_projections: int) -> int:
+    """Projections that a kernel takes at a time: 16 or 8, whichever padding wastes less."""
+    return 16 if (num_projections - 1) % 16 >= 8 else 8
+
+
+def are_doubling(frequencies: Tensor) -> bool:
+    """Is every frequency twice the one before it?"""
+    return all(2 * low == high for low, high in pairwise(frequencies.tolist()))
+
+
+def make_outputs(inputs: Inputs) -> tuple[Tensor, Tensor, tuple[Floats, Floats]]:
+    """Room for ``S`` and ``G`` (no rows without a gate), and the same as flat arrays."""
+    rows = inputs.phases.num_receivers
+    S = torch.empty(rows, inputs.out_channels)
+    G = torch.empty(0 if inputs.gate is None else rows, inputs.out_channels)
+    return S, G, (S.numpy().reshape(-1), G.numpy().reshape(-1))
+
+
+def per_edge(inputs: Inputs) -> Iterator[tuple[str, Tensor | None]]:
+    """The tensors that have one row per edge, by name."""
+    yield "edge_phase", inputs.edge_phase
+    yield "edge_weight", inputs.edge_weight
+
+
+def single(sums: npt.NDArray[np.float64]) -> Tensor:
+    """The float64 sums of the chunks, added and rounded once."""
+    return torch.from_numpy(sums.sum(0)).float()
+
+
+def sum_senders(chunks: Sequence[Chunk], parts: Sequence[Tensor], num_senders: int, width: int) -> Tensor:
+    """The gradients of all senders from those of the chunks, added in the order of the chunks."""
+    if len(parts) == 1 and parts[0].size(0) == num_senders:
+        return parts[0]
+    total = torch.empty(num_senders, width)
+    add_senders(chunks, parts, total)
+    return total
+
+
+def add_senders(chunks: Sequence[Chunk], parts: Sequence[Tensor], total: Tensor) -> None:
+    """Fill ``total [S, width]``, a view of any strides, with the sums of the chunks' gradients."""
+    num_senders = total.size(0)
+    array, arrays = total.numpy(), [part.numpy() for part in parts]
+
+    def work(block: int) -> None:
+        first, last = block * SENDER_BLOCK, min((block + 1) * SENDER_BLOCK, num_senders)
+        array[first:last] = 0
+        for chunk, part in zip(chunks, arrays, strict=True):
+            low, high = max(first, chunk.low), min(last, chunk.high)
+            if low < high:
+                array[low:high] += part[low - chunk.low : high - chunk.low]
+
+    blocks = -(-num_senders // SENDER_BLOCK)
+    if blocks == 1:
+        work(0)
+    else:
+        run_chunks(work, blocks)

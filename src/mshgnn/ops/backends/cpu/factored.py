@@ -1,0 +1,150 @@
+"""Running the factored phase: tables in, sums out, everything per edge in numba kernels.
+
+Saved for the backward pass are the tables alone; phases are computed again. Chunks have their own buffers, summed in
+order: the same bits on any number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from mshgnn.ops.backends.cpu.arrays import (
+    add_senders,
+    are_doubling,
+    flat,
+    gating_of,
+    graph_of,
+    lanes_for,
+    make_outputs,
+    per_edge,
+    single,
+)
+from mshgnn.ops.backends.cpu.compile import factored_kernels
+from mshgnn.ops.backends.cpu.plan import Cost, Plan, plan_for
+from mshgnn.ops.backends.cpu.threads import run_chunks
+from mshgnn.ops.inputs import Factored, Inputs
+
+WORK_PER_PHASE = 40
+"""Multiply-adds that a phase with its sines is worth."""
+
+
+class Kept(NamedTuple):
+    """What a forward pass leaves for the backward pass: the arguments both kernels share."""
+
+    lanes: int
+    padded: int  # projections
+    plan: Plan
+    arguments: tuple[Any, ...]
+
+
+def _prepare(inputs: Inputs) -> Kept:
+    phases = inputs.phases
+    assert isinstance(phases, Factored)
+    F, rank = phases.num_projections, phases.rank
+    lanes = lanes_for(F)
+    more = -F % lanes
+    padded = F + more
+    plan = plan_for(
+        graph_of(inputs),
+        phases.num_senders,
+        Cost(WORK_PER_PHASE * padded, WORK_PER_PHASE * padded, padded * (rank + 1), 0),
+    )
+    width = (rank + 1) * padded
+    receiver, edge_phase, gate = phases.receiver.detach(), inputs.edge_phase, inputs.gate
+    sender = receiver if phases.sender is None else phases.sender.detach()
+    if more:
+        receiver = _padded(receiver, F, more)
+        sender = receiver if phases.sender is None else _padded(sender, F, more)
+        edge_phase = None if edge_phase is None else _padded(edge_phase.detach(), F, more)
+        gate = None if gate is None else _padded(gate.detach().view(1, -1), F, more)
+    arguments = (
+        rank, F, padded, flat(receiver), receiver.size(1), flat(sender), sender.size(1),
+        width if phases.sender is None else 0, plan.rowptr, plan.senders, flat(edge_phase), flat(inputs.edge_weight),
+        flat(inputs.frequencies), are_doubling(inputs.frequencies), flat(gate), gating_of(inputs),
+    )  # fmt: skip
+    return Kept(lanes, padded, plan, arguments)
+
+
+def forward(inputs: Inputs, keep: bool) -> tuple[Tensor, Tensor, Kept | None]:
+    """``S``, ``G`` (no rows without a gate), and with ``keep`` what the backward pass can use."""
+    kept = _prepare(inputs)
+    S, G, outputs = make_outputs(inputs)
+    kernel = factored_kernels(kept.lanes).forward
+    chunks = kept.plan.chunks
+
+    def work(index: int) -> None:
+        kernel(chunks[index].first, chunks[index].last, *kept.arguments, *outputs)
+
+    run_chunks(work, len(chunks))
+    return S, G, kept if keep else None
+
+
+def backward(
+    inputs: Inputs, grad_S: Tensor, grad_G: Tensor, needs: Mapping[str, bool], kept: Kept | None
+) -> dict[str, Tensor | None]:
+    """The gradients that are needed, by the names of ``inputs.tensors()``."""
+    phases = inputs.phases
+    assert isinstance(phases, Factored)
+    kept = kept or _prepare(inputs)
+    F, padded, rank, num_bands = phases.num_projections, kept.padded, phases.rank, inputs.frequencies.numel()
+    width, chunks = (rank + 1) * padded, kept.plan.chunks
+    both = phases.sender is None
+    # The receiver's half is written by the kernels, the sender's is added up: in one table if there is one.
+    alone = len(chunks) == 1
+    make = torch.zeros if alone else torch.empty
+    table = make(phases.num_receivers, width * (2 if both else 1))
+    senders = table[:, width:] if both else make(phases.num_senders, width)
+    sums = [senders] if alone else [torch.empty(chunk.high - chunk.low, width) for chunk in chunks]
+    stride, start = (table.size(1), width) if alone and both else (width, 0)
+    found: dict[str, Tensor | None] = {
+        name: torch.empty(tensor.size(0), *([padded] if tensor.dim() > 1 else []))
+        if needs[name] and tensor is not None
+        else None
+        for name, tensor in per_edge(inputs)
+    }
+    frequency_sums = np.zeros((len(chunks), num_bands * padded if needs["frequencies"] else 0))
+    gate_sums = np.zeros((len(chunks), 2 * num_bands * padded if inputs.gate is not None else 0))
+    shared = flat(grad_S), flat(grad_G), table.numpy().reshape(-1), table.size(1)
+    rows = flat(found["edge_phase"]), flat(found["edge_weight"])
+    kernel = factored_kernels(kept.lanes).backward
+
+    def work(index: int) -> None:
+        chunk = chunks[index]
+        target = table if alone and both else sums[index] if alone else sums[index].zero_()
+        kernel(
+            chunk.first, chunk.last, *kept.arguments, *shared, target.numpy().reshape(-1), stride, start,
+            0 if alone else chunk.low, *rows, frequency_sums[index], gate_sums[index],
+        )  # fmt: skip
+
+    run_chunks(work, len(chunks))
+    if not alone:
+        add_senders(chunks, sums, senders)
+    found["receiver"] = _trimmed(table, F, padded)
+    if not both:
+        found["sender"] = _trimmed(senders, F, padded)
+    if found["edge_phase"] is not None:
+        found["edge_phase"] = _trimmed(found["edge_phase"], F, padded)
+    if needs["frequencies"]:
+        found["frequencies"] = single(frequency_sums.reshape(len(chunks), num_bands, padded).sum(2))
+    if needs["gate"]:
+        found["gate"] = _trimmed(single(gate_sums).view(1, -1), F, padded).view(-1)
+    return found
+
+
+def _padded(rows: Tensor, F: int, more: int) -> Tensor:
+    """Every block of ``F`` columns with ``more`` zeros behind it."""
+    return pad(rows.reshape(rows.size(0), rows.size(1) // F, F), (0, more)).flatten(1)
+
+
+def _trimmed(rows: Tensor, F: int, padded: int) -> Tensor:
+    """The first ``F`` columns of every block of ``padded``."""
+    if padded == F:
+        return rows
+    blocks = rows.size(1) // padded
+    return rows.reshape(rows.size(0), blocks, padded)[:, :, :F].reshape(rows.size(0), blocks * F)
