@@ -29,6 +29,8 @@ SHARED = ("gcn", "gat", "gatv2", "sage", "gin", "gine", "film", "transformer", "
 TRANSFORMERS = ("gmt", "gps", "grepool", "gt", "n2", "tokengt")
 RANDOM_IDENTIFIERS = ("tokengt",)
 """Invariant in distribution only: tested in their own files."""
+TIES = ("sep", "wit-topopool")
+"""Invariant where no tie is broken by the numbers of nodes, as on a ring or a pair: tested in their own files."""
 CHOSEN_BASIS = ("san",)
 IN_ORDER = ("gps", "n2", "tokengt")
 """They refuse a batch whose graphs are mixed."""
@@ -113,6 +115,8 @@ def test_renaming_nodes_changes_nothing(name: str, task: Task) -> None:
         pytest.skip("invariant in distribution only")
     if name in CHOSEN_BASIS:
         pytest.skip("it sees which basis was found for an eigenspace; its own test renames the basis, too")
+    if name in TIES:
+        pytest.skip("ties are broken by the numbers of nodes; its own test renames a graph without them")
     if task == "graph":
         batch = Batch.from_data_list(odd_graphs())
         assert_permutation_invariant(make(name), batch.x, batch.edge_index, batch.batch)
@@ -170,7 +174,7 @@ def test_one_node_and_nothing_at_all(name: str, task: Task, training: bool) -> N
 def test_gradients_reach_every_parameter(name: str, task: Task) -> None:
     # In evaluation mode no dropout hides a parameter and batch norm does not cancel a bias.
     model = make(name, task).eval()
-    batch = Batch.from_data_list([graph(ring(nodes), nodes, nodes) for nodes in (5, 6, 7, 8)])
+    batch = Batch.from_data_list([graph(ring(nodes), nodes, nodes) for nodes in (3, 5, 6, 7, 8)])
     logits = run(model, batch)
     torch.autograd.backward((logits * torch.randn_like(logits)).sum())
     silent = [path for path, weight in model.named_parameters() if weight.grad is None or not weight.grad.any()]

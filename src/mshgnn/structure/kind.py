@@ -60,7 +60,14 @@ class Structure:
                 + (f" at most, {len(graphs):,} graphs" if len(graphs) > 1 else ""),
                 sum(cost.kept for cost in costs) + max(cost.work for cost in costs),
             )
-        return PackedStructure.pack([self.compute(self.bare(graph)) for graph in graphs], nodes, edges)
+        made: list[Mapping[str, Ragged]] = []
+        kept = 0
+        for graph in graphs:
+            made.append(self.compute(self.bare(graph)))
+            kept += sum(ragged.values.nbytes for ragged in made[-1].values())
+            # How many cells or paths graphs have shows one by one; all are then laid end to end, a second copy.
+            check_memory(f"{self.name} of the first {len(made):,} of {len(graphs):,} graphs", 2 * kept)
+        return PackedStructure.pack(made, nodes, edges)
 
 
 def structure_of_graphs(kinds: Sequence[Structure], graphs: Sequence[Data]) -> PackedStructure:
