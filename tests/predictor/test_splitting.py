@@ -17,7 +17,7 @@ pytest.importorskip("rdkit")
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> GraphDataset:
-    """A hundred molecules of two classes: rings of thirty sizes and kinds, and chains, which share the empty scaffold."""
+    """A hundred molecules of two classes: thirty rings, and chains, which share the empty scaffold."""
     rings = [f"C1{atom}{'C' * size}1" for atom in "CON" for size in range(1, 11)]
     texts = [rings[row % 30] + "C" * (row // 30) if row % 4 else "C" * (row + 1) for row in range(100)]
     path = tmp_path_factory.mktemp("data") / "m.csv"

@@ -102,7 +102,7 @@ def check_config(content: Mapping[str, Any], source: str) -> TrainConfig:
     try:
         values = dict(content)
         if isinstance(values.get("training"), Mapping):
-            values["training"] = {**DEFAULT_TRAINING.model_dump(mode="json"), **values["training"]}
+            values["training"] = _training(values["training"])
         return TrainConfig.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
@@ -113,6 +113,15 @@ def check_config(content: Mapping[str, Any], source: str) -> TrainConfig:
         problem = first["msg"].removeprefix("Value error, ")
         given = f", not {str(first['input'])[:60]!r}" if key and first["type"] != "missing" else ""
         raise UserError(f"{source}: {key + ': ' if key else ''}{problem}{given}") from None
+
+
+def _training(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings given, and the defaults for the others; a short training has a short warm-up."""
+    settings = {**DEFAULT_TRAINING.model_dump(mode="json"), **given}
+    epochs = settings["epochs"]
+    if "warmup_epochs" not in given and isinstance(epochs, int):
+        settings["warmup_epochs"] = max(0, min(settings["warmup_epochs"], epochs - 1))
+    return settings
 
 
 def changes_of(settings: Sequence[str]) -> dict[str, Any]:

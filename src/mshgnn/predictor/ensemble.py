@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -10,7 +11,6 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from mshgnn.data.dataset import DataError
 from mshgnn.data.readers.asked import Asked
 from mshgnn.data.schema import Schema
 from mshgnn.errors import UserError
@@ -73,12 +73,15 @@ class Ensemble:
         """How a file is read for this model."""
         return Asked(schema=self.schema, directed=self.config.directed, id=self.config.id_column, on_error=on_error)
 
-    def predict(self, graphs: list[Data], where: list[str]) -> Prediction:
-        """Predict graphs as they stand in a file (one graph, and its nodes, on a node task); none may be bad."""
+    def encode(self, graph: Data, where: str) -> tuple[Data, ...]:
+        """A graph as it stands in a file, for each member; one that does not fit is a ``DataError``."""
+        return tuple(member.encode(graph, where) for member in self.members)
+
+    def predict(self, graphs: Sequence[tuple[Data, ...]]) -> Prediction:
+        """Predict what ``encode`` made; on a node task the nodes of the one graph."""
         values, distances, embeddings = [], [], []
         with threads(1):  # sums depend on how many threads share them
-            for member in self.members:
-                encoded = [member.encode(graph, place) for graph, place in zip(graphs, where, strict=True)]
+            for member, encoded in zip(self.members, zip(*graphs, strict=True), strict=True):
                 computed = member.compute(encoded, self.device)
                 values.append(computed.values)
                 embeddings.append(computed.embeddings)
@@ -87,15 +90,6 @@ class Ensemble:
         stacked = torch.stack(values)
         distance = torch.stack(distances).mean(dim=0)
         return Prediction(stacked.mean(dim=0), stacked.std(dim=0, correction=0), distance, tuple(embeddings))
-
-    def check(self, graph: Data, where: str) -> str:
-        """Why a graph cannot be predicted; nothing where it can."""
-        try:
-            for member in self.members:
-                member.encode(graph, where)
-        except DataError as error:
-            return str(error)
-        return ""
 
 
 def member_folders(folder: Path) -> list[Path]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
 from mshgnn.data.dataset import DataError
 from mshgnn.data.readers.node_tables import node_tables, read_bare_nodes
@@ -62,21 +63,26 @@ def predicted(model: Ensemble, path: Path, *, on_error: OnError = "skip", chunk:
     if path.is_dir():
         raise DataError(f"{path}: the model was trained on graphs one by one; give a .jsonl or a table of SMILES")
     for rows in _chunks(stream_rows(path, model.asked(on_error)), chunk):
-        problems = [row.problem or model.check(row.graph, row.where) if row.graph else row.problem for row in rows]
-        bad = next(filter(None, problems), "")
-        if bad and on_error == "stop":
-            raise DataError(bad)
+        problems: list[str] = []
+        encoded: list[tuple[Data, ...]] = []
+        for row in rows:
+            problems.append(row.problem)
+            if row.graph is not None:
+                try:
+                    encoded.append(model.encode(row.graph, row.where))
+                except DataError as error:
+                    if on_error == "stop":
+                        raise
+                    problems[-1] = str(error)
         usable = [index for index, problem in enumerate(problems) if not problem]
-        graphs = [graph for index in usable if (graph := rows[index].graph) is not None]
-        found = model.predict(graphs, [rows[index].where for index in usable]) if usable else NOTHING
-        yield Chunk(rows, usable, problems, found)
+        yield Chunk(rows, usable, problems, model.predict(encoded) if encoded else NOTHING)
 
 
 def _node_rows(model: Ensemble, path: Path) -> tuple[list[Row], Prediction]:
     nodes, graph = read_bare_nodes(_node_tables(path), model.asked("stop"))
     listed = [{name: cells[row] for name, cells in nodes.columns.items()} for row in range(len(nodes))]
     rows = [Row(nodes.where(index), cells, cells, None) for index, cells in enumerate(listed)]
-    return rows, model.predict([graph], [str(nodes.path)])
+    return rows, model.predict([model.encode(graph, str(nodes.path))])
 
 
 def _node_tables(path: Path) -> tuple[Path, Path]:
