@@ -88,7 +88,7 @@ def train(
     console = Console()
     keep_freed_blocks()
     try:
-        summary = run(_config(config, changes), out, ConsoleWatcher(console))
+        summary = run(make_config(config, changes), out, ConsoleWatcher(console))
     except KeyboardInterrupt:
         typer.echo("mshgnn: stopped before the first epoch; there is no model yet", err=True)
         raise typer.Exit(130) from None
@@ -117,7 +117,8 @@ def init(
     typer.echo(f"wrote {out}; train with: mshgnn train --config {out} --out model/")
 
 
-def _config(path: Path | None, changes: dict[str, Any]) -> TrainConfig:
+def make_config(path: Path | None, changes: dict[str, Any]) -> TrainConfig:
+    """The description in a file with ``changes``, or one of the changes alone."""
     from mshgnn.errors import UserError
     from mshgnn.predictor.config import check_config, load_config
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from mshgnn.data import read_own
 from mshgnn.data.readers.asked import Read
@@ -42,6 +42,26 @@ def train(config: TrainConfig, folder: Path, watcher: Watcher) -> Summary:
 
     On Ctrl-C the folder holds the best epoch so far; the summary says so.
     """
+    config, read, rows, folds = gather(config)
+    watcher.say(describe(read, config, folds))
+    _warn(read, config, folds, watcher)
+    untrained(config, read, folds[0], 0)  # refuses what the model cannot take
+    _prepare(config, read, folds, rows, folder)
+    reports, interrupted = _train_folds(config, read, folds, folder, watcher)
+    return summarise(config, read, folds[: len(reports)], rows, reports, folder, interrupted=interrupted)
+
+
+class Gathered(NamedTuple):
+    """A description with everything settled, and what it names: data, their rows in the file, folds."""
+
+    config: TrainConfig
+    read: Read
+    rows: list[int]
+    folds: list[Split]
+
+
+def gather(config: TrainConfig) -> Gathered:
+    """Check the model, read the data and split them."""
     config = config.model_copy(update={"data": os.path.abspath(config.data)})
     resolve(config.model["name"], config.options)  # a wrong name or option need not wait for a large file
     find_device(config.training.device)
@@ -53,12 +73,7 @@ def train(config: TrainConfig, folder: Path, watcher: Watcher) -> Summary:
     folds = make_folds(
         read.dataset, config.split, seed=config.seed, folds=config.folds, rows=rows, file=config.split_file
     )
-    watcher.say(describe(read, config, folds))
-    _warn(read, config, folds, watcher)
-    untrained(config, read, folds[0], 0)  # refuses what the model cannot take
-    _prepare(config, read, folds, rows, folder)
-    reports, interrupted = _train_folds(config, read, folds, folder, watcher)
-    return summarise(config, read, folds[: len(reports)], rows, reports, folder, interrupted=interrupted)
+    return Gathered(config, read, rows, folds)
 
 
 def describe(read: Read, config: TrainConfig, folds: list[Split]) -> str:
