@@ -20,7 +20,7 @@ demo: $(READY)  ## the joint structure-frequency task, end to end, with pictures
 	$(BIN)/mshgnn demo
 
 test: $(READY)  ## the test suite
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2
 
 test-slow: $(READY)  ## the tests that take minutes
 	$(BIN)/pytest -m slow
