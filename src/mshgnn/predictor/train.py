@@ -94,10 +94,8 @@ def describe(read: Read, config: TrainConfig, folds: list[Split]) -> str:
 
 
 def _warn(read: Read, config: TrainConfig, folds: list[Split], watcher: Watcher) -> None:
-    """Say what a user might not expect."""
+    """Say what a user might not expect; of rows left out the reader says so itself."""
     dataset = read.dataset
-    if read.skipped:
-        watcher.say(f"left out {len(read.skipped)} rows that cannot be read, the first: {read.skipped[0][1]}")
     if dataset.edge_dim and not MODELS[config.model["name"]].takes_edge_features:
         watcher.say(f"{config.model['name']} takes no edge features: the {dataset.edge_dim} of the file are not used")
     if dataset.objective in ("classify", "rank"):
