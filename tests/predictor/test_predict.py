@@ -5,6 +5,7 @@ import json
 import random
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,13 @@ import pytest
 from predictor_helpers import Silent, config, molecules, nodes, shapes
 
 from mshgnn.data import DataError
+from mshgnn.data.readers.asked import Asked
+from mshgnn.data.readers.molecules import molecule
+from mshgnn.data.readers.stream import Row
 from mshgnn.errors import UserError
 from mshgnn.predictor.ensemble import Ensemble
 from mshgnn.predictor.evaluate import evaluate_file
-from mshgnn.predictor.predict import PredictionFailed, embed_file, predict_file, write_embeddings
+from mshgnn.predictor.predict import PredictionFailed, embed_file, predict_file, predicted, write_embeddings
 from mshgnn.predictor.train import train
 
 pytest.importorskip("rdkit")
@@ -96,6 +100,20 @@ def test_a_file_without_one_good_row_is_failed_work(trained: Path, tmp_path: Pat
     with pytest.raises(DataError, match="no column 'smiles'; columns are mol"):
         predict_file(Ensemble.load(trained), tmp_path / "new.csv", tmp_path / "out.csv")
     assert list(tmp_path.glob("*.writing")) == []
+
+
+def test_no_more_rows_are_read_than_fit_a_chunk(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+
+    def endless(path: Path, asked: Asked) -> Iterator[Row]:
+        while True:
+            taken.append(1)
+            yield Row("here", {"smiles": "CC"}, {}, molecule("CC"))
+
+    monkeypatch.setattr("mshgnn.predictor.predict.stream_rows", endless)
+    pieces = predicted(Ensemble.load(trained), Path("new.csv"), chunk=4)
+    assert [len(next(pieces).rows) for _ in range(3)] == [4, 4, 4]
+    assert len(taken) == 12
 
 
 def test_what_is_far_from_the_training_data_is_flagged(trained: Path, tmp_path: Path) -> None:
@@ -206,6 +224,27 @@ def test_nodes_are_predicted_without_their_labels(tmp_path: Path) -> None:
     (folder / "edges.csv").write_text("from,to\n")
     with pytest.raises(DataError, match="line 2: column 'size': not a number: 'nan'"):
         predict_file(model, folder, tmp_path / "out.csv")
+
+
+def test_nodes_of_a_jsonl_are_predicted_with_and_without_their_targets(tmp_path: Path) -> None:
+    graph = {"edges": [[n, n + 1] for n in range(29)], "node_features": [[n % 2, 1] for n in range(30)]}
+    path = tmp_path / "g.jsonl"
+    path.write_text(json.dumps({**graph, "node_targets": ["even", "odd"] * 15}))
+    train(config(path, model={"name": "gcn", "hidden_channels": 8}), tmp_path / "model", Silent())
+    model = Ensemble.load(tmp_path / "model")
+    assert evaluate_file(model, path).items == 30
+    path.write_text(json.dumps(graph))
+    predict_file(model, path, tmp_path / "out.csv")
+    rows = table(tmp_path / "out.csv")
+    assert ([row["node"] for row in rows], set(rows[0]) >= {"target", "target_prob_odd"}) == (
+        [*map(str, range(30))],
+        True,
+    )
+    with pytest.raises(DataError, match="node 0: no target 'target' to compare with"):
+        evaluate_file(model, path)
+    path.write_text(json.dumps(graph) + "\n" + json.dumps(graph))
+    with pytest.raises(DataError, match="line 2: the model is one of nodes"):
+        predict_file(model, path, tmp_path / "out.csv")
 
 
 def test_a_damaged_or_foreign_folder_is_refused(trained: Path, tmp_path: Path) -> None:

@@ -139,6 +139,9 @@ def test_a_folder_of_another_training_is_left_alone(tmp_path: Path) -> None:
     train(config(data, "logp"), tmp_path / "model", Silent())
     with pytest.raises(UserError, match=r"holds another training \(training.epochs was 3, is now 4\)"):
         train(config(data, "logp", epochs=4), tmp_path / "model", Silent())
+    molecules(data, seed=1)
+    with pytest.raises(UserError, match="before it changed"):
+        train(config(data, "logp"), tmp_path / "model", Silent())
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").write_text("dear")
     with pytest.raises(UserError, match="is not empty and no model"):

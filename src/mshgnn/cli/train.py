@@ -90,7 +90,9 @@ def train(
     try:
         summary = run(make_config(config, changes), out, ConsoleWatcher(console))
     except KeyboardInterrupt:
-        typer.echo("mshgnn: stopped before the first epoch; there is no model yet", err=True)
+        there = any(out.glob("model_*/fold.json"))
+        state = f"what {out} holds can be used" if there else "there is no model yet"
+        typer.echo(f"mshgnn: stopped; {state}, the same command goes on", err=True)
         raise typer.Exit(130) from None
     except TrainingFailed as error:
         typer.echo(f"mshgnn: {error}", err=True)

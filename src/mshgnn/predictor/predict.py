@@ -16,7 +16,7 @@ from torch_geometric.data import Data
 
 from mshgnn.data.dataset import DataError
 from mshgnn.data.readers.node_tables import node_tables, read_bare_nodes
-from mshgnn.data.readers.stream import Row, columns_of, stream_rows
+from mshgnn.data.readers.stream import Row, columns_of, read_bare_line, stream_rows
 from mshgnn.predictor.columns import Columns
 from mshgnn.predictor.ensemble import Ensemble, OnError, Prediction
 
@@ -51,7 +51,9 @@ class Written(NamedTuple):
 
 def columns_of_source(model: Ensemble, path: Path) -> list[str]:
     """The columns of a file as the rows of ``predicted`` have them."""
-    return columns_of(_node_tables(path)[0] if model.schema.task == "node" else path)
+    if model.schema.task == "graph":
+        return columns_of(path)
+    return ["node"] if path.suffix == ".jsonl" else columns_of(_node_tables(path)[0])
 
 
 def predicted(model: Ensemble, path: Path, *, on_error: OnError = "skip", chunk: int = CHUNK) -> Iterator[Chunk]:
@@ -79,6 +81,12 @@ def predicted(model: Ensemble, path: Path, *, on_error: OnError = "skip", chunk:
 
 
 def _node_rows(model: Ensemble, path: Path) -> tuple[list[Row], Prediction]:
+    if path.suffix == ".jsonl":
+        graph, targets = read_bare_line(path)
+        (target,) = model.target_names
+        given = [{target: value} for value in targets] or [{}] * int(graph.num_nodes)
+        rows = [Row(f"{path}: node {n}", {"node": str(n)}, cells, None) for n, cells in enumerate(given)]
+        return rows, model.predict([model.encode(graph, str(path))])
     nodes, graph = read_bare_nodes(_node_tables(path), model.asked("stop"))
     listed = [{name: cells[row] for name, cells in nodes.columns.items()} for row in range(len(nodes))]
     rows = [Row(nodes.where(index), cells, cells, None) for index, cells in enumerate(listed)]

@@ -46,8 +46,9 @@ def train(config: TrainConfig, folder: Path, watcher: Watcher) -> Summary:
     watcher.say(describe(read, config, folds))
     _warn(read, config, folds, watcher)
     untrained(config, read, folds[0], 0)  # refuses what the model cannot take
-    _prepare(config, read, folds, rows, folder)
-    reports, interrupted = _train_folds(config, read, folds, folder, watcher)
+    digests = _digests(config, read, folds)
+    _prepare(config, read, folds, rows, digests, folder)
+    reports, interrupted = _train_folds(config, read, folds, digests, folder, watcher)
     return summarise(config, read, folds[: len(reports)], rows, reports, folder, interrupted=interrupted)
 
 
@@ -93,10 +94,8 @@ def describe(read: Read, config: TrainConfig, folds: list[Split]) -> str:
 
 
 def _warn(read: Read, config: TrainConfig, folds: list[Split], watcher: Watcher) -> None:
-    """Say what a user might not expect."""
+    """Say what a user might not expect; of rows left out the reader says so itself."""
     dataset = read.dataset
-    if read.skipped:
-        watcher.say(f"left out {len(read.skipped)} rows that cannot be read, the first: {read.skipped[0][1]}")
     if dataset.edge_dim and not MODELS[config.model["name"]].takes_edge_features:
         watcher.say(f"{config.model['name']} takes no edge features: the {dataset.edge_dim} of the file are not used")
     if dataset.objective in ("classify", "rank"):
@@ -115,13 +114,25 @@ def _rows(read: Read) -> list[int]:
     return [row for row in range(read.dataset.num_items + len(left_out)) if row not in left_out]
 
 
-def _prepare(config: TrainConfig, read: Read, folds: list[Split], rows: list[int], folder: Path) -> None:
+def _digests(config: TrainConfig, read: Read, folds: list[Split]) -> list[str]:
+    """What decides the weights of each fold, in a few letters."""
+    decisive = config.model_dump(mode="json", exclude={"data", "coverage", "controls"})
+    return [checksum([decisive, read.dataset.checksum, [part.tolist() for part in split]])[:16] for split in folds]
+
+
+def _prepare(
+    config: TrainConfig, read: Read, folds: list[Split], rows: list[int], digests: list[str], folder: Path
+) -> None:
     """Make the folder, or make sure that what is there was asked for in the same words."""
     path = folder / CONFIG_FILE
     if path.exists():
         before, now = (c.model_dump(mode="json") for c in (load_config(path), config))
         if before != now:
             raise UserError(f"{folder}: holds another training ({first_difference(before, now)}); choose another --out")
+        for number, digest in enumerate(digests):
+            old = FoldReport.load(folder / f"model_{number}")
+            if old is not None and old.digest != digest:
+                raise UserError(f"{folder}: was trained on {config.data} before it changed; choose another --out")
     elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder}: is not empty and no model; choose another --out")
     try:
@@ -134,14 +145,12 @@ def _prepare(config: TrainConfig, read: Read, folds: list[Split], rows: list[int
 
 
 def _train_folds(
-    config: TrainConfig, read: Read, folds: list[Split], folder: Path, watcher: Watcher
+    config: TrainConfig, read: Read, folds: list[Split], digests: list[str], folder: Path, watcher: Watcher
 ) -> tuple[list[FoldReport], bool]:
     """The reports of all folds, fewer after Ctrl-C."""
     reports: list[FoldReport] = []
-    decisive = config.model_dump(mode="json", exclude={"data", "coverage", "controls"})
-    digests = [checksum([decisive, read.dataset.checksum, [part.tolist() for part in split]])[:16] for split in folds]
     found = [FoldReport.load(folder / f"model_{number}") for number in range(len(folds))]
-    done = [old is not None and old.finished and old.digest == digests[i] for i, old in enumerate(found)]
+    done = [old is not None and old.finished for old in found]
     try:
         for number, split in enumerate(folds):
             old = found[number]

@@ -83,7 +83,7 @@ def parse_line(line: str, where: str, *, needs_target: bool = True) -> Line:
     given = [key for key in NODE_KEYS if key in content]
     if len(given) != 1:
         raise ValueError(f"exactly one of {', '.join(NODE_KEYS)} must be given, found {len(given)}")
-    if not needs_target:
+    if not needs_target and "node_targets" not in content:
         content.setdefault("target", {})
     if ("target" in content) == ("node_targets" in content):
         raise ValueError("missing target" if "target" not in content else "either target or node_targets, not both")

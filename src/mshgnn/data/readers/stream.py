@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from mshgnn.data.dataset import DataError
 from mshgnn.data.readers.asked import Asked, Cell
-from mshgnn.data.readers.jsonl import bare_graph, parse_line
+from mshgnn.data.readers.jsonl import Line, bare_graph, parse_line
 from mshgnn.data.readers.molecules import molecule
 from mshgnn.data.readers.table import Table, is_table, open_rows, wrong_length
 from mshgnn.data.readers.text import text_lines
@@ -80,12 +80,7 @@ def _lines(path: Path) -> Iterator[Row]:
             parsed = parse_line(line, where, needs_target=False)
             if parsed.node_targets is not None:
                 raise ValueError("it has node_targets, but the model is one of graphs")
-            graph = bare_graph(parsed, len(parsed.edge_features[0]) if parsed.edge_features else 0)
-            targets = parsed.targets
-            if parsed.node_features is not None:
-                graph.x = torch.tensor(parsed.node_features, dtype=torch.float32)
-            if parsed.node_labels is not None:
-                graph.labels = parsed.node_labels
+            graph, targets = _graph(parsed), parsed.targets
         except RecursionError:
             problem = f"{where}: nested too deeply"
         except DataError as error:
@@ -93,3 +88,28 @@ def _lines(path: Path) -> Iterator[Row]:
         except ValueError as error:
             problem = f"{where}: {error}"
         yield Row(where, {"line": str(number)}, targets, graph, problem)
+
+
+def read_bare_line(path: Path) -> tuple[Data, list[Cell]]:
+    """The one graph of a ``.jsonl`` for a model of nodes, and what it says of the nodes' targets, if anything."""
+    lines = text_lines(path)
+    number, line = next(lines, (1, ""))
+    where = f"{path}: line {number}"
+    try:
+        parsed = parse_line(line, where, needs_target=False)
+    except DataError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{where}: {error}") from error
+    if next(lines, None) is not None:
+        raise DataError(f"{path}: line {number + 1}: the model is one of nodes, whose graph is a single line")
+    return _graph(parsed), parsed.node_targets or []
+
+
+def _graph(line: Line) -> Data:
+    graph = bare_graph(line, len(line.edge_features[0]) if line.edge_features else 0)
+    if line.node_features is not None:
+        graph.x = torch.tensor(line.node_features, dtype=torch.float32)
+    if line.node_labels is not None:
+        graph.labels = line.node_labels
+    return graph

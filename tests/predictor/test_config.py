@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mshgnn.errors import UserError
+from mshgnn.predictor.config import changes_of, check_config, load_config
+
+
+def test_what_is_written_is_read_as_an_equal_description(tmp_path: Path) -> None:
+    config = check_config({"data": "a.csv", "target": ["y: 1"], "model": {"name": "gin", "dropout": 0.2}}, "test")
+    (tmp_path / "c.yaml").write_text(config.to_yaml())
+    assert load_config(tmp_path / "c.yaml") == config
+
+
+def test_changes_lie_over_a_file_and_another_model_takes_no_old_options(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text("data: a.csv\nmodel: {name: gin, dropout: 0.2}\ntraining: {epochs: 7, batch_size: 5}\n")
+    changed = load_config(path, {"training": {"epochs": 9}, "model": {"num_layers": 2}})
+    assert changed.model == {"name": "gin", "dropout": 0.2, "num_layers": 2}
+    assert (changed.training.epochs, changed.training.batch_size) == (9, 5)
+    assert load_config(path, {"model": {"name": "gcn"}}).model == {"name": "gcn"}
+
+
+def test_a_short_training_has_a_short_warm_up() -> None:
+    assert check_config({"data": "a.csv", "training": {"epochs": 1}}, "test").training.warmup_epochs == 0
+
+
+def test_set_is_for_the_model_and_for_the_training() -> None:
+    changes = changes_of(["hidden_channels=32", "training.learning_rate=1e-3", "model.dropout=0.5"])
+    assert changes == {"model": {"hidden_channels": 32, "dropout": 0.5}, "training": {"learning_rate": 0.001}}
+
+
+@pytest.mark.parametrize("text", ["x", "=3", "data.x=1", "training.=1", "a={"])
+def test_a_wrong_set_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match="--set"):
+        changes_of([text])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"data": "a", "fold": 3}, "test: unknown key 'fold'; did you mean 'folds'"),
+        ({"data": "a", "training": {"epoch": 3}}, "unknown key 'training.epoch'; did you mean 'epochs'"),
+        ({}, "test: data: Field required"),
+        ({"data": "a", "coverage": 1.0}, "test: coverage: "),
+        ({"data": "a", "model": {}}, "must have a name"),
+        ({"data": "a", "folds": 3, "split": "column"}, "says itself how many folds"),
+        ({"data": "a", "training": {"epochs": "many"}}, "training.epochs"),
+    ],
+)
+def test_a_wrong_description_is_one_line(content: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message) as caught:
+        check_config(content, "test")
+    assert "\n" not in str(caught.value)
