@@ -88,5 +88,5 @@ def test_a_file_of_ones_own_comes_first(tmp_path: Path, monkeypatch: pytest.Monk
 def test_without_a_source_tree_the_package_has_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed = tmp_path / "site-packages" / "mshgnn"
     installed.mkdir(parents=True)
-    monkeypatch.setattr("mshgnn.__file__", str(installed / "__init__.py"))
+    monkeypatch.setattr("mshgnn.lab.shipped.__file__", str(installed / "lab" / "shipped.py"))
     assert shipped_experiments() == installed / "experiments"

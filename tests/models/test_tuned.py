@@ -9,14 +9,17 @@ from torch import Tensor, nn
 from mshgnn.models import build
 
 
-def harmonic_mean(x: Tensor, adjacency: Tensor, own: dict[str, Tensor]) -> Tensor:
+def harmonic_mean(h: Tensor, adjacency: Tensor, own: dict[str, Tensor]) -> Tensor:
     """The mean over the senders of the messages, less their cosines' mean at the start, one edge beside the other."""
+    mean, variance = h.mean(dim=1), h.var(dim=1, unbiased=False) + 1e-5
+    removed = torch.stack([mean, variance.log()], dim=1)  # a fresh layer in evaluation mode: mean 0, variance 1
+    x = torch.cat([(h - mean[:, None]) / variance.sqrt()[:, None], removed / (1 + 1e-5) ** 0.5], dim=1)
     width = x.size(1)
-    x = (x - x.mean(dim=1, keepdim=True)) / (x.var(dim=1, unbiased=False, keepdim=True) + 1e-5).sqrt()
-    projection = x @ own["message.generator.weight"].T / width + own["message.generator.bias"]
-    shift = x @ own["message.phase_shift.weight"].T / width + own["message.phase_shift.bias"]
-    seen = torch.einsum("vfd,ud->vuf", projection.view(len(x), 16, width), x) / width**0.5
-    p = own["message.phase_scale"] * seen + shift[:, None]
+    shift = x @ own["message.generator.shift.weight"].T / width + own["message.generator.shift.bias"]
+    t = (x @ own["message.generator.receiver"].T / width**0.5).view(len(x), 2, 16)
+    u = (x @ own["message.generator.sender"].T / width**0.5).view(len(x), 3, 16)
+    seen = u[None, :, 0] + (t[:, None] * u[None, :, 1:]).sum(dim=2)
+    p = own["message.generator.scale"] * seen + shift[:, None]
     bands = [torch.cat([(w * p).sin(), (w * p).cos() - math.exp(-((0.3 * w) ** 2) / 2)], dim=-1) for w in (1, 2, 4)]
     messages = torch.cat(bands, dim=-1) @ own["message.output.weight"].T
     return torch.einsum("vu,vud->vd", adjacency / adjacency.sum(dim=1, keepdim=True), messages)

@@ -42,14 +42,15 @@ def projection(conv: MSHConv, h_v: Tensor) -> tuple[Tensor, Tensor]:
         if generator.shift is None:
             return F_v, h_v.new_zeros(F)
         return F_v, share * (generator.shift.weight @ h_v) + generator.shift.bias
-    rows = [row for row in torch.split(generator.receiver, F) if len(row)]  # none at rank 0 without a shift
     phi = h_v.new_zeros(F)
     if generator.shift is not None:
-        phi = share * (rows.pop(0) @ h_v) + generator.shift
+        phi = share * (generator.shift.weight @ h_v) + generator.shift.bias
     b, *B = torch.split(generator.sender, F)
+    root = 1.0 if generator.scale is None else 1.0 / math.sqrt(h_v.numel())
     F_v = b
-    for A_r, B_r in zip(rows, B, strict=True):
-        F_v = F_v + torch.stack([share * (A_r[f] @ h_v) * B_r[f] for f in range(F)])
+    for r, B_r in enumerate(B):
+        A_r = generator.receiver[r * F : (r + 1) * F]
+        F_v = F_v + torch.stack([root * (A_r[f] @ h_v) * B_r[f] for f in range(F)])
     return F_v, phi
 
 

@@ -236,6 +236,14 @@ def test_a_split_that_would_mislead_is_refused(
         train(make_dataset(40), Split(*parts), epochs=1)
 
 
+def test_a_test_part_may_be_empty_where_there_is_a_validation_part() -> None:
+    split = make_split(40)
+    train_part, rest = split.train, torch.cat([split.validation, split.test])
+    curves = train(make_dataset(40), Split(train_part, rest, rest[:0]), epochs=2)
+    assert curves.test_metric.tolist() == [0, 0]
+    assert curves.validation_loss.min() > 0
+
+
 def test_an_empty_validation_part_is_no_obstacle() -> None:
     split = make_split(40)
     bare = Split(split.train, split.validation[:0], split.test)

@@ -96,7 +96,7 @@ def _recompute(model: nn.Module) -> None:
     Kept are 8 kB a node otherwise (measured), 19 GB at the top: twenty-eight arrays of the width of ``h`` and three of
     ``2KF``, most of them normalisation, update and dropout rather than the harmonic sum.
     """
-    for block in model.get_submodule("blocks").children():
+    for block in model.get_submodule("layers").children():
         inside = block.forward
         block.forward = lambda *inputs, inside=inside: checkpoint(inside, *inputs, use_reentrant=False)
 

@@ -82,11 +82,11 @@ class FactoredGenerator(nn.Module):
     r"""A generator whose weights have rank ``R`` in each projection: products per node, not per edge.
 
     .. math::
-        p_{vu} = \phi_v + \frac{s}{\sqrt{d}} \Big( b\, h_u + \sum_{r=1}^{R} \frac{A_r h_v}{d} \odot B_r h_u \Big),
-        \qquad \phi_v = W_\phi h_v / d + b_\phi
+        p_{vu} = \phi_v + \frac{s}{\sqrt{d}} \Big( b\, h_u +
+            \sum_{r \le R} \frac{A_r h_v}{\sqrt{d}} \odot B_r h_u \Big), \qquad \phi_v = W_\phi h_v / d + b_\phi
 
-    The same as :class:`FullGenerator` with :math:`W_f = \sum_r B_{fr} A_{fr}^\top` and :math:`b_f = b`; ``R = 0``
-    shares the projections among all receivers, ``R = d`` reaches every full generator.
+    The same as :class:`FullGenerator` with :math:`W_f / d = \sum_r B_{fr} A_{fr}^\top / \sqrt{d}` and :math:`b_f = b`;
+    ``R = 0`` shares the projections among all receivers, ``R = d`` reaches every full generator.
     """
 
     def __init__(self, options: GeneratorOptions, rank: int) -> None:
@@ -94,60 +94,66 @@ class FactoredGenerator(nn.Module):
         self.made_of = options
         self.rank = rank
         F = options.num_projections
-        # Rows: W_phi (if there is a phase shift), then A_1 .. A_R; b, then B_1 .. B_R.
-        self.receiver = nn.Parameter(torch.empty((rank + options.phase) * F, options.receiver_channels))
-        self.sender = nn.Parameter(torch.empty((rank + 1) * F, options.sender_channels))
-        self.shift = nn.Parameter(torch.empty(F)) if options.phase else None
+        self.receiver = nn.Parameter(torch.empty(rank * F, options.receiver_channels))  # A_1 .. A_R
+        self.sender = nn.Parameter(torch.empty((rank + 1) * F, options.sender_channels))  # b, B_1 .. B_R
+        self.shift = nn.Linear(options.receiver_channels, F) if options.phase else None
         self.scale = None if options.phase_scale is None else nn.Parameter(torch.empty(()))
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew: at first, nearly, a Fourier map that all receivers share."""
         options = self.made_of
-        F = options.num_projections
+        if self.shift is not None:
+            self.shift.reset_parameters()
         with torch.no_grad():
             if options.phase_scale is None or self.scale is None:
                 for weight in (self.receiver, self.sender):
-                    bound = 1.0 / math.sqrt(max(weight.size(1), 1))
+                    bound = 1.0 / math.sqrt(weight.size(1))
                     weight.uniform_(-bound, bound)
-            else:
-                self.scale.fill_(options.phase_scale)
-                self.sender.normal_()
-                # sum_r A_r h / d * B_r has the size that W_f h / d with W_f of deviation 0.5 has
-                self.receiver.normal_(std=0.5 / math.sqrt(max(self.rank, 1)))
-            if self.shift is None:
                 return
-            bound = 1.0 / math.sqrt(options.receiver_channels)
-            self.shift.uniform_(-bound, bound)
-            if self.scale is not None:
-                self.receiver[:F].normal_(std=0.5)
-                start_on_differences(self.receiver[:F], self.sender[:F], options)
+            self.scale.fill_(options.phase_scale)
+            self.sender.normal_()
+            # The sum over r starts as large as W_f h / d with W_f of deviation 0.5, and Adam moves it as fast.
+            self.receiver.normal_(std=0.5 / math.sqrt(options.receiver_channels * max(self.rank, 1)))
+            if self.shift is not None:
+                self.shift.weight.normal_(std=0.5)
+                start_on_differences(self.shift.weight, self.sender[: options.num_projections], options)
 
     def phases(self, h_sender: Tensor, h_receiver: Tensor) -> Factored:
         """One table per side, or one for both where senders are receivers."""
-        dtype, F = h_receiver.dtype, self.made_of.num_projections
-        receiver, sender = self.receiver.to(dtype), self.sender.to(dtype)
-        shift = None if self.shift is None else self.shift.to(dtype)
+        dtype = h_receiver.dtype
+        shift = (None, None) if self.shift is None else (self.shift.weight.to(dtype), self.shift.bias.to(dtype))
         scale = None if self.scale is None else self.scale.to(dtype)
+        weights = self.receiver.to(dtype), self.sender.to(dtype), *shift, scale
         if h_sender is h_receiver and is_eager(h_receiver):
-            both = _Tables.apply(h_receiver, receiver, sender, shift, scale)  # type: ignore[no-untyped-call]
-            return Factored(both, None, F)
-        of_receivers, of_senders = scaled_tables(h_receiver, h_sender, receiver, sender, shift, scale)
-        return Factored(of_receivers, of_senders, F)
+            both = _Tables.apply(h_receiver, *weights)  # type: ignore[no-untyped-call]
+            return Factored(both, None, self.made_of.num_projections)
+        return Factored(*scaled_tables(h_receiver, h_sender, *weights), self.made_of.num_projections)
+
+
+def table_factors(width: int, scale: Tensor | None) -> tuple[float, float, float]:
+    """What ``W_phi``, ``A`` and the sender's rows are multiplied by, ``s`` apart: nothing where there is no scale."""
+    return (1.0, 1.0, 1.0) if scale is None else (1.0 / width, 1.0 / math.sqrt(width), 1.0 / math.sqrt(width))
 
 
 def scaled_tables(
-    h_receiver: Tensor, h_sender: Tensor, receiver: Tensor, sender: Tensor, shift: Tensor | None, scale: Tensor | None
+    h_receiver: Tensor,
+    h_sender: Tensor,
+    receiver: Tensor,
+    sender: Tensor,
+    shift_weight: Tensor | None,
+    shift_bias: Tensor | None,
+    scale: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
     """``T [N, (R + 1) F]`` and ``U [S, (R + 1) F]`` of :class:`FactoredGenerator`."""
-    if scale is not None:
-        receiver = receiver * (1.0 / receiver.size(1))
-        sender = sender * (scale / math.sqrt(sender.size(1)))
-    table = h_receiver @ receiver.t()
-    if shift is None:
-        table = nn.functional.pad(table, (sender.size(0) - receiver.size(0), 0))
+    of_shift, of_receiver, _ = table_factors(h_receiver.size(1), scale)
+    of_sender = table_factors(h_sender.size(1), scale)[2]
+    F = sender.size(0) - receiver.size(0)
+    if shift_weight is None:
+        shift = h_receiver.new_zeros(h_receiver.size(0), F)
     else:
-        table = table + nn.functional.pad(shift, (0, receiver.size(0) - shift.numel()))
-    return table, h_sender @ sender.t()
+        shift = nn.functional.linear(h_receiver, shift_weight * of_shift, shift_bias)
+    table = torch.cat([shift, h_receiver @ (receiver * of_receiver).t()], dim=1)
+    return table, h_sender @ (sender * (of_sender if scale is None else of_sender * scale)).t()
 
 
 def _side_by_side(h: Tensor, *weights: Any) -> Tensor:
@@ -159,35 +165,46 @@ class _Tables(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, h: Tensor, receiver: Tensor, sender: Tensor, shift: Tensor | None, scale: Tensor | None
+        ctx: Any,
+        h: Tensor,
+        receiver: Tensor,
+        sender: Tensor,
+        shift_weight: Tensor | None,
+        shift_bias: Tensor | None,
+        scale: Tensor | None,
     ) -> Tensor:
         rows, width = sender.shape
-        ctx.factors = (1.0, 1.0) if scale is None else (1.0 / width, float(scale) / math.sqrt(width))
-        weight = h.new_zeros(2 * rows, width)
-        torch.mul(receiver, ctx.factors[0], out=weight[rows - receiver.size(0) : rows])
-        torch.mul(sender, ctx.factors[1], out=weight[rows:])
-        ctx.save_for_backward(h, receiver, sender, shift, scale, weight)
-        if shift is None:
-            return h @ weight.t()
-        bias = h.new_zeros(2 * rows)
-        bias[: shift.numel()] = shift
+        F = rows - receiver.size(0)
+        of_shift, of_receiver, of_sender = table_factors(width, scale)
+        ctx.factors = of_shift, of_receiver, of_sender if scale is None else of_sender * float(scale)
+        weight, bias = h.new_empty(2 * rows, width), h.new_zeros(2 * rows)
+        if shift_weight is None or shift_bias is None:
+            weight[:F] = 0.0
+        else:
+            torch.mul(shift_weight, of_shift, out=weight[:F])
+            bias[:F] = shift_bias
+        torch.mul(receiver, of_receiver, out=weight[F:rows])
+        torch.mul(sender, ctx.factors[2], out=weight[rows:])
+        ctx.save_for_backward(h, receiver, sender, shift_weight, shift_bias, scale, weight)
         return torch.addmm(bias, h, weight.t())
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         *inputs, weight = ctx.saved_tensors
-        h, receiver, sender, shift, scale = inputs
+        _, receiver, sender, shift_weight, _, scale = inputs
         if torch.is_grad_enabled():
             return tuple(gradients_with_graph(_side_by_side, inputs, ctx.needs_input_grad, gradient))
         rows = sender.size(0)
-        d_weight = gradient.t() @ h
-        of_receiver, of_sender = d_weight[rows - receiver.size(0) : rows], d_weight[rows:]
+        F = rows - receiver.size(0)
+        of_shift, of_receiver, of_sender = ctx.factors
+        d_weight = gradient.t() @ inputs[0]
         return (
             gradient @ weight if ctx.needs_input_grad[0] else None,
-            of_receiver * ctx.factors[0],
-            of_sender * ctx.factors[1],
-            None if shift is None else gradient[:, : shift.numel()].sum(0),
-            None if scale is None else (of_sender * sender).sum() / math.sqrt(sender.size(1)),
+            d_weight[F:rows] * of_receiver,
+            d_weight[rows:] * of_sender,
+            None if shift_weight is None else d_weight[:F] * of_shift,
+            None if shift_weight is None else gradient[:, :F].sum(0),
+            None if scale is None else (d_weight[rows:] * sender).sum() * table_factors(sender.size(1), scale)[2],
         )
 
 

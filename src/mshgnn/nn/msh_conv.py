@@ -33,8 +33,8 @@ class MSHConv(MessagePassing):
     r"""Harmonic message passing: every receiver reads its senders through projections of its own making.
 
     .. math::
-        p_{vu} &= \phi_v + \frac{s}{\sqrt{d}} \Big( b\, h_u + \sum_{r=1}^{R} \frac{A_r h_v}{d} \odot B_r h_u \Big)
-        \; (+\, W_e e_{vu}) \\
+        p_{vu} &= \phi_v + \frac{s}{\sqrt{d}} \Big( b\, h_u +
+            \sum_{r \le R} \frac{A_r h_v}{\sqrt{d}} \odot B_r h_u \Big) \; (+\, W_e e_{vu}) \\
         h'_v &= W_r h_v + \bigoplus_{u \to v} c_{vu}\, W_o\, \psi(p_{vu})
 
     with :math:`\psi` the :class:`HarmonicEncoding`, so a node reads the *distribution* of its neighbours, not their

@@ -32,13 +32,9 @@ def open_norm(x: Tensor, mean: Tensor | None = None, variance: Tensor | None = N
         The features ``[N, d + 2]``, ``m`` and ``s``; the last two have no gradient, nor have ``mean`` and ``variance``.
     """
     mean, variance = (None if given is None else given.detach() for given in (mean, variance))
-    if (
-        x.device.type == "cpu"
-        and x.dtype == torch.float32
-        and len(x)
-        and get_backend() != reference.NAME
-        and is_eager(x)
-    ):
+    # Whether torch compiles comes first: a compiled layer must not depend on the number of rows.
+    kernels_apply = x.device.type == "cpu" and x.dtype == torch.float32 and get_backend() != reference.NAME
+    if kernels_apply and is_eager(x) and len(x) > 0:
         return _Fused.apply(x, mean, variance)  # type: ignore[no-untyped-call]
     return _plain(x, mean, variance)
 

@@ -44,5 +44,5 @@ MODELS = {
 }
 TUNED = {"gcn-tuned": "GCN", "gat-tuned": "GAT", "sage-tuned": "GraphSAGE", "msh-tuned": "MSHConv"}
 """Models in the recipes of others, one per set: shown beside what was published for them, not among ``MODELS``."""
-CONTROLS = frozenset({"majority", "wl-lookup", "wl-kernel", "knn"})
+CONTROLS = frozenset({"majority", "wl-lookup", "wl-kernel", "gntk", "knn"})
 """Models that learn nothing of what a graph network learns: every result is to be read beside them."""

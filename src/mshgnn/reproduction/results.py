@@ -57,8 +57,12 @@ def runs(record: Record) -> str:
 
 
 def load_results(folder: Path) -> Results:
-    """Read the records of all suites, those of ``capacity`` and ``trials`` apart, and ``folder/*.json``."""
-    measurements = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
+    """Read the records of all suites, those of ``capacity`` and ``trials`` apart, and measurements in plain JSON."""
+    files = [*sorted(folder.glob("*.json")), *sorted(folder.glob("bench/*.json"))]
+    measurements = {
+        path.relative_to(folder).with_suffix("").as_posix(): json.loads(path.read_text(encoding="utf-8"))
+        for path in files
+    }
     trials = {question.name: _in_order(load_suite(question)) for question in sorted((folder / "trials").glob("*/"))}
     records = {key: record for suite in SUITES for key, record in load_suite(folder / suite).items()}
     return Results(records, trials, load_suite(folder / "capacity"), measurements)

@@ -146,32 +146,32 @@ def capacity(results: Results) -> str:
 
 
 def bench(results: Results) -> str:
-    """The goals of the speed comparison, and what each committed run of it measured, one column a run."""
-    measured = [run for name, run in sorted(results.measurements.items()) if name.startswith("bench-compare")]
+    """The goals of the speed comparison, and what each committed run of it measured, one column per run."""
+    measured = [run for name, run in sorted(results.measurements.items()) if name.startswith("bench/")]
     by_text = [{goal["text"]: goal for goal in run["goals"]} for run in measured]
     goals = {text: goal for run in by_text for text, goal in run.items()}
     rows = [
         [
             text,
-            f"{'at least' if goal['at_least'] else 'at most'} {goal['bound']:g}",
+            f"{goal['bound']:g}",
             *(_reached(run.get(text)) for run in by_text),
         ]
         for text, goal in goals.items()
     ]
-    return markdown(["ratio in one run", "goal", *(_machine(run["environment"]) for run in measured)], rows)
+    return markdown(["ratio in one run", "at most", *(_conditions(run["environment"]) for run in measured)], rows)
 
 
 def _reached(goal: dict[str, Any] | None) -> str:
     """What was measured for a goal, and whether that misses it; a dash where a run left it out."""
     if goal is None:
         return "–"
-    return f"{goal['measured']:.2f}" + ("" if goal["met"] else " (missed)")
+    return f"{goal['measured']:.2g}" + ("" if goal["met"] else " (missed)")
 
 
-def _machine(environment: dict[str, Any]) -> str:
-    """The processor, and what malloc did with freed memory where it was told."""
-    processor = str(environment["processor"]).replace("(R)", "").removesuffix(" Processor")
-    return processor + (", freed memory kept" if environment.get("freed_memory") == "kept" else "")
+def _conditions(environment: dict[str, Any]) -> str:
+    """Threads, and what malloc did with freed memory."""
+    threads = int(environment["threads"])
+    return f"{threads} thread{'s' if threads > 1 else ''}, freed memory {environment['freed_memory']}"
 
 
 def models(results: Results) -> str:

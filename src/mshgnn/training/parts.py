@@ -61,7 +61,7 @@ def prepare(dataset: GraphDataset, split: Split, settings: TrainingSettings, kin
 
     Every batch carries the ``kinds`` of structure.
     """
-    if len(split.train) == 0 or len(split.test) == 0:
+    if len(split.train) == 0 or len(split.validation) + len(split.test) == 0:
         raise DataError(f"{dataset.name}: the split has nothing to {'test' if len(split.train) else 'train'} on")
     count_items(split, dataset.num_items, f"{dataset.name}: the split")
     objective = objective_of(dataset, regression_loss=settings.regression_loss)

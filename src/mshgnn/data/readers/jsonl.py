@@ -29,7 +29,7 @@ NODE_KEYS = ("node_features", "node_labels", "num_nodes")
 KEYS = {"edges", "edge_features", "target", "node_targets", *NODE_KEYS}
 
 
-class _Row(NamedTuple):
+class Line(NamedTuple):
     """One line, checked."""
 
     num_nodes: int
@@ -43,13 +43,13 @@ class _Row(NamedTuple):
 
 def read_jsonl(path: Path, asked: Asked) -> Read:
     """Read a file of graphs; the first bad row is refused with its line number."""
-    rows: list[_Row] = []
-    first: _Row | None = None
+    rows: list[Line] = []
+    first: Line | None = None
     edge_width: int | None = None
     nodes = 0
     for number, line in text_lines(path):
         try:
-            row = _row(line, f"{path}: line {number}")
+            row = parse_line(line, f"{path}: line {number}")
             nodes += row.num_nodes
             check_limit("memory", FLOAT * nodes, f"{path}: line {number}")
             first = first or row
@@ -70,7 +70,8 @@ def read_jsonl(path: Path, asked: Asked) -> Read:
     return _dataset(rows, path, asked)
 
 
-def _row(line: str, where: str) -> _Row:
+def parse_line(line: str, where: str, *, needs_target: bool = True) -> Line:
+    """One line, checked; without ``needs_target`` it need not have one."""
     if not line.strip():
         raise ValueError("the line is empty")
     content = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
@@ -82,6 +83,8 @@ def _row(line: str, where: str) -> _Row:
     given = [key for key in NODE_KEYS if key in content]
     if len(given) != 1:
         raise ValueError(f"exactly one of {', '.join(NODE_KEYS)} must be given, found {len(given)}")
+    if not needs_target:
+        content.setdefault("target", {})
     if ("target" in content) == ("node_targets" in content):
         raise ValueError("missing target" if "target" not in content else "either target or node_targets, not both")
     if "edges" not in content:
@@ -102,11 +105,11 @@ def _row(line: str, where: str) -> _Row:
         targets = (
             {"target": _target(given)} if not isinstance(given, dict) else {k: _target(v) for k, v in given.items()}
         )
-        return _Row(num_nodes, edges, features, labels, edge_features, targets, None)
+        return Line(num_nodes, edges, features, labels, edge_features, targets, None)
     of_nodes = content["node_targets"]
     if not isinstance(of_nodes, list) or len(of_nodes) != num_nodes:
         raise ValueError(f"node_targets must be a list of {num_nodes} targets, one for each node")
-    return _Row(num_nodes, edges, features, labels, edge_features, {}, [_target(value) for value in of_nodes])
+    return Line(num_nodes, edges, features, labels, edge_features, {}, [_target(value) for value in of_nodes])
 
 
 def _target(value: object) -> Cell:
@@ -173,7 +176,7 @@ def _edges(value: object, num_nodes: int) -> list[list[int]]:
     return value
 
 
-def _check_like_first(row: _Row, first: _Row) -> None:
+def _check_like_first(row: Line, first: Line) -> None:
     """All graphs must be described alike: same keys, same widths."""
     for key in ("node_features", "node_labels", "edge_features"):
         values, first_values = getattr(row, key), getattr(first, key)
@@ -191,7 +194,7 @@ def _check_like_first(row: _Row, first: _Row) -> None:
         )
 
 
-def _dataset(rows: list[_Row], path: Path, asked: Asked) -> Read:
+def _dataset(rows: list[Line], path: Path, asked: Asked) -> Read:
     task: Task = "graph" if rows[0].node_targets is None else "node"
     if rows[0].node_targets is not None:
         targets = read_targets({"target": rows[0].node_targets}, lambda node, _: f"{path}: node {node}", task, asked)
@@ -203,15 +206,15 @@ def _dataset(rows: list[_Row], path: Path, asked: Asked) -> Read:
         columns = {name: [row.targets[name] for row in rows] for name in names}
         targets = read_targets(columns, lambda row, _: f"{path}: line {row + 1}", task, asked)
     edge_dim = max((len(row.edge_features[0]) for row in rows if row.edge_features), default=0)
-    graphs = [_graph(row, edge_dim) for row in rows]
+    graphs = [bare_graph(row, edge_dim) for row in rows]
     for graph, y in zip(graphs, torch.split(targets.values, len(targets.values) // len(rows)), strict=True):
         graph.y = y
     labels, degree_cap = _set_features(rows, graphs, path, asked)
     return as_read(graphs, path.stem, task, targets, asked, node_labels=labels, degree_cap=degree_cap)
 
 
-def _graph(row: _Row, edge_dim: int) -> Data:
-    """Edges both ways, with their features."""
+def bare_graph(row: Line, edge_dim: int) -> Data:
+    """Edges both ways, with their features; neither node features nor targets."""
     listed = torch.tensor(row.edges, dtype=torch.long).reshape(-1, 2).t()
     attributes = None
     if edge_dim:
@@ -225,7 +228,7 @@ def _graph(row: _Row, edge_dim: int) -> Data:
 
 
 def _set_features(
-    rows: list[_Row], graphs: list[Data], path: Path, asked: Asked
+    rows: list[Line], graphs: list[Data], path: Path, asked: Asked
 ) -> tuple[tuple[ClassName, ...], int | None]:
     """Give every graph its node features; returns the vocabulary, or where degrees begin to share a column."""
     sizes = [row.num_nodes for row in rows]

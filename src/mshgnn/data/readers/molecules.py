@@ -83,6 +83,7 @@ def molecule(text: str, where: str = "SMILES") -> Data:
         raise ValueError(f"an atom or bond without a known category in {text.strip()[:60]!r}: {error}") from error
     graph.x = _one_hot_columns(graph.x, ATOM_WIDTHS)
     graph.edge_attr = _one_hot_columns(graph.edge_attr, BOND_WIDTHS)
+    graph.smiles = text.strip()
     return graph
 
 

@@ -31,27 +31,19 @@ def node_tables(folder: Path) -> tuple[Path, Path] | None:
 def read_node_tables(paths: tuple[Path, Path], name: str, asked: Asked) -> Read:
     """Read a node task. Ids may be anything; edges go both ways unless ``asked.directed``."""
     nodes, edges = read_table(paths[0]), read_table(paths[1])
-    if len(nodes) == 0:
-        raise DataError(f"{nodes.path}: there are no nodes")
-    id_column = (
-        asked.known_columns.get("id") or asked.id or ("id" if "id" in nodes.columns else next(iter(nodes.columns)))
-    )
+    id_column = _id_column(nodes, asked)
     ids = _ids(nodes, id_column)
     split_column = asked.split or "split"
     target_names = asked.targets_of(nodes, [id_column, split_column], ["target", "label", "y"])
     targets = read_targets({key: nodes.cells(key) for key in target_names}, nodes.where, "node", asked)
     used = {id_column, split_column, *target_names, *asked.ignore}
     features = asked.schema.feature_names if asked.schema else tuple(c for c in nodes.columns if c not in used)
-    edge_index, edge_names, edge_attr = _edges(edges, ids, asked)
-    graph = Data(edge_index=edge_index, y=targets.values, num_nodes=len(ids))
-    if edge_attr is not None:
-        graph.edge_attr = edge_attr
+    graph, edge_names = bare_graph(nodes, edges, ids, features, asked)
+    graph.y = targets.values
     if features:
-        check_limit("memory", FLOAT * len(ids) * len(features), nodes.path)
-        graph.x = nodes.numbers(features)
         graph.x = asked.schema.scaled(graph.x) if asked.schema else graph.x
     elif asked.schema is not None:
-        graph.x = asked.schema.degrees(edge_index, len(ids), str(nodes.path))
+        graph.x = asked.schema.degrees(graph.edge_index, len(ids), str(nodes.path))
     else:
         set_degree([graph], DEGREE_CAP, nodes.path)
     splits = asked.split_of(nodes)
@@ -71,7 +63,36 @@ def read_node_tables(paths: tuple[Path, Path], name: str, asked: Asked) -> Read:
     )
 
 
+def read_bare_nodes(paths: tuple[Path, Path], asked: Asked) -> tuple[Table, Data]:
+    """The table of nodes and its graph for a trained model: features unscaled, targets neither needed nor read."""
+    nodes, edges = read_table(paths[0]), read_table(paths[1])
+    ids = _ids(nodes, _id_column(nodes, asked))
+    features = asked.schema.feature_names if asked.schema else ()
+    return nodes, bare_graph(nodes, edges, ids, features, asked)[0]
+
+
+def bare_graph(
+    nodes: Table, edges: Table, ids: dict[str, int], features: tuple[str, ...], asked: Asked
+) -> tuple[Data, tuple[str, ...]]:
+    """Edges, and the features asked for as they are; with the names of the edge features."""
+    edge_index, edge_names, edge_attr = _edges(edges, ids, asked)
+    graph = Data(edge_index=edge_index, num_nodes=len(ids))
+    if edge_attr is not None:
+        graph.edge_attr = edge_attr
+    if features:
+        check_limit("memory", FLOAT * len(ids) * len(features), nodes.path)
+        graph.x = nodes.numbers(features)
+    return graph, edge_names
+
+
+def _id_column(nodes: Table, asked: Asked) -> str:
+    usual = "id" if "id" in nodes.columns else next(iter(nodes.columns), "id")
+    return asked.known_columns.get("id") or asked.id or usual
+
+
 def _ids(nodes: Table, column: str) -> dict[str, int]:
+    if len(nodes) == 0:
+        raise DataError(f"{nodes.path}: there are no nodes")
     ids: dict[str, int] = {}
     for row, cell in enumerate(nodes.cells(column)):
         if not cell.strip():

@@ -7,7 +7,7 @@ import gzip
 import math
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -74,26 +74,45 @@ def stem(path: Path) -> str:
 
 def read_table(path: Path) -> Table:
     """Read a table; a row of another length than the header is refused with its line."""
+    names, rows = open_rows(path)
+    columns: dict[str, list[str]] = {column: [] for column in names}
+    lines = []
+    for line, cells in rows:
+        if problem := wrong_length(cells, names):
+            raise DataError(f"{path}: line {line}: {problem}")
+        lines.append(line)
+        for column, cell in zip(names, cells, strict=True):
+            columns[column].append(cell)
+    return Table(path, columns, lines)
+
+
+def open_rows(path: Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """The names of the columns, and line and cells of one row after the other, empty lines left out."""
     if path.suffix == ".parquet":
         header, rows = _parquet(path)
-        return _table(path, header, [(index + 1, row) for index, row in enumerate(rows)])
+        return _names(path, header), iter([(index + 1, row) for index, row in enumerate(rows)])
     lines = _gzip_lines(path) if path.suffix == ".gz" else (line for _, line in text_lines(path))
     delimiter = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else ","
+    cells = _text_rows(path, lines, delimiter)
+    return _names(path, next(cells, (1, []))[1]), ((line, row) for line, row in cells if row)
+
+
+def wrong_length(cells: Sequence[str], names: Sequence[str]) -> str:
+    """What is wrong with a row that has more or fewer cells than the header; nothing for all others."""
+    return "" if len(cells) == len(names) else f"{len(cells)} cells, the header has {len(names)}"
+
+
+def _text_rows(path: Path, lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    rows_of_file: list[tuple[int, list[str]]] = []
     try:
-        header = next(reader, [])
         for cells in reader:
-            if cells and len(cells) != len(header):
-                raise DataError(f"{path}: line {reader.line_num}: {len(cells)} cells, the header has {len(header)}")
-            if cells:
-                rows_of_file.append((reader.line_num, cells))
+            yield reader.line_num, cells
     except csv.Error as error:
         raise DataError(f"{path}: line {reader.line_num}: {error}") from error
-    return _table(path, header, rows_of_file)
 
 
-def _table(path: Path, header: Sequence[str], rows: Iterable[tuple[int, Sequence[str]]]) -> Table:
+def _names(path: Path, header: Sequence[str]) -> list[str]:
+    """The header with a number after each name that is there more than once."""
     counts, seen = Counter(header), Counter[str]()
     names = []
     for column in header:
@@ -101,13 +120,7 @@ def _table(path: Path, header: Sequence[str], rows: Iterable[tuple[int, Sequence
         seen[column] += 1
     if len(set(names)) != len(names):
         raise DataError(f"{path}: line 1: two columns are called {Counter(names).most_common(1)[0][0]!r}")
-    columns: dict[str, list[str]] = {column: [] for column in names}
-    lines = []
-    for line, cells in rows:
-        lines.append(line)
-        for column, cell in zip(names, cells, strict=True):
-            columns[column].append(cell)
-    return Table(path, columns, lines)
+    return names
 
 
 def _gzip_lines(path: Path) -> Iterator[str]:

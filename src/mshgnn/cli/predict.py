@@ -1,0 +1,114 @@
+"""``mshgnn predict``, ``mshgnn evaluate`` and ``mshgnn embed``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from mshgnn.predictor.ensemble import Ensemble, OnError
+
+Folder = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that 'mshgnn train' wrote.")]
+Data = Annotated[Path, typer.Argument(help="A file or folder of the kind that the model was trained on.")]
+OnErrorText = Annotated[str, typer.Option("--on-error", help="Rows that cannot be read: skip or stop.")]
+DeviceText = Annotated[str, typer.Option("--device", help="cpu, cuda or auto.")]
+
+
+def predict(
+    folder: Folder,
+    data: Data,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Default: NAME_predictions.csv.")] = None,
+    on_error: OnErrorText = "skip",
+    batch_size: Annotated[int, typer.Option(min=1, help="Rows in memory at once.")] = 500,
+    device: DeviceText = "cpu",
+) -> None:
+    """Predict every row of a file: all its columns are kept, the predictions come after them.
+
+    Example: mshgnn predict model/ new.csv -o out.csv
+    """
+    from mshgnn.predictor.predict import PredictionFailed, predict_file
+
+    model, mode = _load(folder, device), _mode(on_error)
+    target = out or Path(f"{data.resolve().name.partition('.')[0]}_predictions.csv")
+    try:
+        done = predict_file(model, data, target, on_error=mode, chunk=batch_size)
+    except PredictionFailed as error:
+        _fail(error)
+    typer.echo(f"wrote {target}: {done.rows:,} rows, {done.beyond:,} of them beyond the training data")
+    if done.failed:
+        typer.echo(f"mshgnn: {done.failed:,} rows could not be predicted, the first: {done.first_problem}", err=True)
+
+
+def evaluate(folder: Folder, data: Data, on_error: OnErrorText = "stop", device: DeviceText = "cpu") -> None:
+    """Measure a trained model on a file whose targets are known.
+
+    Example: mshgnn evaluate model/ test.csv
+    """
+    from mshgnn.predictor.evaluate import evaluate_file
+    from mshgnn.predictor.predict import PredictionFailed
+    from mshgnn.training.metrics import KNOWN_METRICS
+
+    try:
+        found = evaluate_file(_load(folder, device), data, on_error=_mode(on_error))
+    except PredictionFailed as error:
+        _fail(error)
+    for name, value in found.metrics.items():
+        typer.echo(f"{name}: {KNOWN_METRICS[name].as_text(value)}")
+    if found.held is not None and found.promised is not None:
+        typer.echo(f"intervals hold {100 * found.held:.1f} % of the values, promised {100 * found.promised:.0f} %")
+    typer.echo(f"{found.items:,} rows" + (f", {found.failed:,} could not be read" if found.failed else ""))
+
+
+def embed(
+    folder: Folder,
+    data: Data,
+    out: Annotated[Path, typer.Option("--out", "-o", help="A .npz (embeddings, rows) or a .csv.")] = Path(
+        "embeddings.npz"
+    ),
+    member: Annotated[int, typer.Option(help="Which model of an ensemble.")] = 0,
+    on_error: OnErrorText = "skip",
+    device: DeviceText = "cpu",
+) -> None:
+    """Write what the model makes of each row before its last layer: fingerprints for other tools.
+
+    Example: mshgnn embed model/ molecules.csv -o embeddings.npz
+    """
+    from mshgnn.errors import UserError
+    from mshgnn.predictor.predict import PredictionFailed, embed_file, write_embeddings
+
+    if out.suffix not in (".npz", ".csv"):
+        raise UserError(f"--out {out}: must end in .npz or .csv")
+    try:
+        found = embed_file(_load(folder, device), data, member=member, on_error=_mode(on_error))
+    except PredictionFailed as error:
+        _fail(error)
+    write_embeddings(found, out)
+    typer.echo(f"wrote {out}: {found.embeddings.shape[0]:,} rows of {found.embeddings.shape[1]} numbers")
+
+
+def _load(folder: Path, device: str) -> Ensemble:
+    from mshgnn.errors import UserError
+    from mshgnn.machine import find_device
+    from mshgnn.predictor.ensemble import Ensemble
+
+    if device not in ("cpu", "cuda", "auto"):
+        raise UserError(f"--device: cpu, cuda or auto, not {device!r}")
+    find_device(device)  # type: ignore[arg-type]
+    return Ensemble.load(folder, device)  # type: ignore[arg-type]
+
+
+def _mode(on_error: str) -> OnError:
+    from mshgnn.errors import UserError
+
+    if on_error == "skip":
+        return "skip"
+    if on_error == "stop":
+        return "stop"
+    raise UserError(f"--on-error: skip or stop, not {on_error!r}")
+
+
+def _fail(error: RuntimeError) -> NoReturn:
+    typer.echo(f"mshgnn: {error}", err=True)
+    raise typer.Exit(1) from None

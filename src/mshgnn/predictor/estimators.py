@@ -1,0 +1,266 @@
+"""Any model of the registry as a scikit-learn estimator, on lists of PyG ``Data``.
+
+``MSHGraphClassifier().fit(graphs, y)``; ``cross_val_score``, ``GridSearchCV`` and pipelines take them. Whatever ``fit``
+learns ends with an underscore. Each ``fit`` starts anew.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import unique_labels
+from sklearn.utils.validation import check_is_fitted
+from torch_geometric.data import Data
+
+from mshgnn.data import DataError, GraphDataset, from_graphs
+from mshgnn.data.dataset import Objective, Task
+from mshgnn.data.readers.asked import Read
+from mshgnn.data.schema import Schema
+from mshgnn.data.splits import Split
+from mshgnn.predictor.coding import encoded
+from mshgnn.predictor.config import TrainConfig, check_config
+from mshgnn.predictor.fold import untrained
+from mshgnn.predictor.member import Member
+from mshgnn.training.loop import train_fold
+from mshgnn.training.seeding import fold_seed
+
+Array = np.ndarray[Any, Any]
+
+
+class _Estimator(BaseEstimator):
+    """What all three share: their parameters and the training."""
+
+    def __init__(
+        self,
+        model: str = "msh-stable",
+        options: Mapping[str, object] | None = None,
+        *,
+        epochs: int = 100,
+        patience: int | None = 30,
+        learning_rate: float = 1e-3,
+        batch_size: int = 32,
+        validation: float = 0.1,
+        random_state: int = 0,
+        device: str = "cpu",
+    ) -> None:
+        self.model = model
+        self.options = options
+        self.epochs = epochs
+        self.patience = patience
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.validation = validation
+        self.random_state = random_state
+        self.device = device
+
+    def _config(self) -> TrainConfig:
+        training = {
+            "epochs": self.epochs,
+            "patience": self.patience,
+            "learning_rate": self.learning_rate,
+            "batch_size": self.batch_size,
+            "device": self.device,
+        }
+        model = {"name": self.model, **(self.options or {})}
+        content = {"data": "memory", "model": model, "seed": self.random_state, "training": training}
+        return check_config(content, type(self).__name__)
+
+    def _learn(self, dataset: GraphDataset, items: Array) -> Member:
+        """Train on ``items``, of which the share ``validation`` chooses the epoch."""
+        if not 0 < self.validation < 1:
+            raise DataError(f"validation must be a share between 0 and 1, not {self.validation!r}")
+        config = self._config()
+        schema = Schema(
+            dataset.task,
+            dataset.objective,
+            dataset.metric,
+            target_names=dataset.target_names,
+            class_names=dataset.class_names,
+        )
+        order = torch.from_numpy(np.random.default_rng(self.random_state).permutation(items))
+        count = max(1, round(self.validation * len(order)))
+        if len(order) <= count:
+            raise DataError(f"{len(order)} items are too few to train and to choose an epoch on")
+        split = Split(order[count:], order[:count], torch.empty(0, dtype=torch.long))
+        member, prepared = untrained(config, Read(dataset, schema), split, 0)
+        train_fold(member.model, prepared, split, config.training, fold_seed(config.seed, 0), keep_best=True)
+        return member
+
+    def _encode(self, graphs: Sequence[Data]) -> list[Data]:
+        member: Member = self.member_
+        width, edge_dim = member.model.in_channels, member.model.edge_dim
+        bare = [_numbers(graph, index) for index, graph in enumerate(graphs)]
+        return [encoded(g, member.schema, f"graph {i}", width=width, edge_dim=edge_dim) for i, g in enumerate(bare)]
+
+    def _values(self, X: Sequence[Data]) -> Array:
+        check_is_fitted(self, "member_")
+        if len(X) == 0:
+            raise DataError("there are no graphs")
+        return self.member_.compute(self._encode(X), self.device).values.numpy()
+
+
+class MSHGraphClassifier(ClassifierMixin, _Estimator):
+    """Classes of graphs. ``y`` may hold any labels; without it each graph's ``y`` is taken.
+
+    Args:
+        model: a name of :data:`mshgnn.models.MODELS`.
+        options: the model's own options.
+        epochs: at most; the weights of the best validation epoch are kept.
+        patience: stop after so many epochs without a better one; None for never.
+        learning_rate: of AdamW, falling by a cosine.
+        batch_size: graphs per step.
+        validation: share of the items that chooses the epoch.
+        random_state: seed of the validation part, the weights and the batches.
+        device: ``cpu``, ``cuda`` or ``auto``.
+    """
+
+    def fit(self, X: Sequence[Data], y: Any = None) -> Self:
+        """Learn from graphs and their classes."""
+        labels = _labels(X, y)
+        self.classes_ = unique_labels(labels)
+        numbers = np.searchsorted(self.classes_, labels)
+        dataset = _dataset(X, torch.from_numpy(numbers), "graph", "classify", len(self.classes_))
+        self.member_ = self._learn(dataset, np.arange(len(X)))
+        return self
+
+    def predict_proba(self, X: Sequence[Data]) -> Array:
+        """Probabilities ``[n, classes]``, in the order of ``classes_``."""
+        values = self._values(X)
+        return values[:, : len(self.classes_)]
+
+    def predict(self, X: Sequence[Data]) -> Array:
+        """The class of every graph."""
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+
+class MSHGraphRegressor(RegressorMixin, _Estimator):
+    """Numbers of graphs, one or several; NaN is missing. Parameters as in :class:`MSHGraphClassifier`."""
+
+    def fit(self, X: Sequence[Data], y: Any = None) -> Self:
+        """Learn from graphs and their numbers, ``[n]`` or ``[n, T]``."""
+        numbers = torch.as_tensor(_labels(X, y)).double()
+        self.single_ = numbers.dim() == 1
+        dataset = _dataset(X, numbers.reshape(len(X), -1), "graph", "regress", None)
+        self.member_ = self._learn(dataset, np.arange(len(X)))
+        return self
+
+    def predict(self, X: Sequence[Data]) -> Array:
+        """The numbers of every graph, shaped as ``y`` was."""
+        values = self._values(X)
+        return values[:, 0] if self.single_ else values
+
+
+class MSHNodeClassifier(ClassifierMixin, _Estimator):
+    """Classes of the nodes of one graph: ``fit(nodes, y)`` with node numbers, so that they can be cross-validated.
+
+    Args:
+        graph: the graph, ``x`` and ``edge_index``; its ``y`` is not read.
+        model: this and the others as in :class:`MSHGraphClassifier`.
+        options: as there.
+        epochs: as there.
+        patience: as there.
+        learning_rate: as there.
+        validation: as there.
+        random_state: as there.
+        device: as there.
+    """
+
+    def __init__(
+        self,
+        graph: Data,
+        model: str = "msh-stable",
+        options: Mapping[str, object] | None = None,
+        *,
+        epochs: int = 200,
+        patience: int | None = 50,
+        learning_rate: float = 1e-2,
+        validation: float = 0.1,
+        random_state: int = 0,
+        device: str = "cpu",
+    ) -> None:
+        super().__init__(
+            model,
+            options,
+            epochs=epochs,
+            patience=patience,
+            learning_rate=learning_rate,
+            validation=validation,
+            random_state=random_state,
+            device=device,
+        )
+        self.graph = graph
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn the classes ``y`` of the nodes ``X``."""
+        nodes, labels = _nodes(X, self.graph), np.asarray(y)
+        if len(nodes) != len(labels):
+            raise DataError(f"{len(labels)} labels for {len(nodes)} nodes")
+        self.classes_ = unique_labels(labels)
+        numbers = torch.full((int(self.graph.num_nodes),), -1)
+        numbers[torch.from_numpy(nodes)] = torch.from_numpy(np.searchsorted(self.classes_, labels))
+        dataset = _dataset([self.graph], numbers, "node", "classify", len(self.classes_))
+        self.member_ = self._learn(dataset, nodes)
+        return self
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the nodes ``X``, ``[n, classes]``."""
+        values = self._values([self.graph])
+        return values[_nodes(X, self.graph), : len(self.classes_)]
+
+    def predict(self, X: Any) -> Array:
+        """The class of each of the nodes ``X``."""
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+
+def _labels(X: Sequence[Data], y: Any) -> Array:
+    """``y``, or what the graphs carry."""
+    if len(X) == 0:
+        raise DataError("there are no graphs")
+    if y is None:
+        own = [graph.get("y") for graph in X]
+        if any(value is None for value in own):
+            raise DataError("y is missing: give it to fit, or to every graph")
+        return torch.cat([value.reshape(1, -1) for value in own]).squeeze(1).numpy()
+    labels = np.asarray(y)
+    if len(labels) != len(X):
+        raise DataError(f"{len(labels)} targets for {len(X)} graphs")
+    return labels
+
+
+def _dataset(
+    graphs: Sequence[Data], y: torch.Tensor, task: Task, objective: Objective, num_classes: int | None
+) -> GraphDataset:
+    """Checked graphs with these targets; one class makes two, of which one is never seen."""
+    targets = [y] if task == "node" else torch.split(y, 1)
+    given = [copy.copy(graph) for graph in graphs]
+    for graph, target in zip(given, targets, strict=True):
+        graph.y = target
+    classes = None if num_classes is None else max(num_classes, 2)
+    return from_graphs(given, name="graphs", task=task, objective=objective, num_classes=classes)
+
+
+def _numbers(graph: Data, index: int) -> Data:
+    """The graph in the dtypes that a model takes, without its targets."""
+    bare = copy.copy(graph)
+    bare.y = torch.zeros(1)
+    try:
+        return from_graphs([bare], name=f"graph {index}", objective="regress").graphs[0]
+    except DataError as error:
+        raise DataError(str(error).replace(": graph 0:", ":", 1)) from error
+
+
+def _nodes(X: Any, graph: Data) -> Array:
+    """Node numbers ``[n]``, also from a column of them."""
+    nodes = np.asarray(X).reshape(-1)
+    if not np.issubdtype(nodes.dtype, np.integer) or len(nodes) == 0:
+        raise DataError("X must be the numbers of nodes")
+    if nodes.min() < 0 or nodes.max() >= int(graph.num_nodes):
+        raise DataError(f"X names a node outside 0..{int(graph.num_nodes) - 1}")
+    return nodes

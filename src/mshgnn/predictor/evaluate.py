@@ -1,0 +1,88 @@
+"""``mshgnn evaluate``: how good a trained model is on a file whose targets are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from mshgnn.data import METRICS, DataError, GraphDataset
+from mshgnn.data.readers.asked import Cell, read_targets
+from mshgnn.data.readers.stream import Row
+from mshgnn.predictor.ensemble import Ensemble, OnError
+from mshgnn.predictor.predict import PredictionFailed, columns_of_source, predicted
+from mshgnn.training.objective import objective_of
+
+
+class Evaluation(NamedTuple):
+    """All metrics of the objective, and the share of values that their intervals hold (regressions alone)."""
+
+    metrics: dict[str, float]
+    items: int
+    failed: int
+    held: float | None
+    promised: float | None
+
+
+def evaluate_file(model: Ensemble, path: Path, *, on_error: OnError = "stop") -> Evaluation:
+    """Predict a file and compare with its own targets; a class that was not in the training data is refused."""
+    if path.suffix != ".jsonl":
+        _check_columns(model, path)
+    values: list[Tensor] = []
+    truth: list[Tensor] = []
+    failed = 0
+    for piece in predicted(model, path, on_error=on_error):
+        failed += len(piece.rows) - len(piece.usable)
+        if piece.usable:
+            values.append(piece.found.values)
+            truth.append(_truth(model, [piece.rows[index] for index in piece.usable]))
+    if not values:
+        raise PredictionFailed(f"{path}: not one row could be read")
+    found, target = torch.cat(values), torch.cat(truth)
+    return Evaluation(_measured(model, found, target), len(target), failed, *_coverage(model, found, target))
+
+
+def _check_columns(model: Ensemble, path: Path) -> None:
+    there = columns_of_source(model, path)
+    missing = [name for name in model.target_names if name not in there]
+    if missing:
+        raise DataError(
+            f"{path}: line 1: no column {missing[0]!r} to compare with; columns are {', '.join(there)[:200]}"
+        )
+
+
+def _truth(model: Ensemble, rows: list[Row]) -> Tensor:
+    """Targets ``[n]`` or ``[n, T]`` as the readers understand them."""
+    names = model.target_names
+    for row in rows:
+        if missing := [name for name in names if name not in row.targets]:
+            raise DataError(f"{row.where}: no target {missing[0]!r} to compare with")
+    columns: dict[str, list[Cell]] = {name: [row.targets[name] for row in rows] for name in names}
+    read = read_targets(
+        columns, lambda row, name: f"{rows[row].where}: column {name!r}", model.schema.task, model.asked("stop")
+    )
+    return read.values[:, 0] if model.schema.objective in ("classify", "rank") else read.values.float()
+
+
+def _measured(model: Ensemble, found: Tensor, target: Tensor) -> dict[str, float]:
+    schema = model.schema
+    metrics = METRICS[schema.objective]
+    outline = GraphDataset(
+        model.folder.name, schema.task, [], 0, len(schema.class_names), metrics[0], "", objective=schema.objective,
+        class_names=schema.class_names, target_names=schema.target_names,
+    )  # fmt: skip
+    chosen = sorted(metrics, key=lambda name: name != schema.metric)  # the model's own first
+    return {name: objective_of(replace(outline, metric=name)).measure(found, target) for name in chosen}
+
+
+def _coverage(model: Ensemble, found: Tensor, target: Tensor) -> tuple[float | None, float | None]:
+    calibration = model.calibration
+    if calibration is None or model.schema.objective != "regress" or None in calibration.half_widths:
+        return None, None
+    widths = torch.tensor([width for width in calibration.half_widths if width is not None])
+    known = ~target.isnan()
+    inside = (found - target).abs() <= widths
+    return float(inside[known].float().mean()), calibration.coverage

@@ -1,0 +1,158 @@
+"""One fold of a training: a model from the training part, the epoch from the validation part, kept on disk."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from mshgnn.data.dataset import GraphDataset
+from mshgnn.data.readers.asked import Read
+from mshgnn.data.splits import Split
+from mshgnn.errors import UserError
+from mshgnn.evaluation.rules import best_validation
+from mshgnn.models import MODELS, build, resolve
+from mshgnn.predictor.coding import recoded
+from mshgnn.predictor.config import TrainConfig
+from mshgnn.predictor.member import Member, Reach
+from mshgnn.records.codec import write_atomically
+from mshgnn.training.curves import json_number, oriented
+from mshgnn.training.loop import EpochReport, train_fold
+from mshgnn.training.objective import objective_of
+from mshgnn.training.seeding import fold_seed
+
+FOLD_FILE = "fold.json"
+
+
+class TrainingFailed(RuntimeError):
+    """A training that could not be brought to its end, through no mistake in what was asked for."""
+
+
+@dataclass(frozen=True)
+class FoldReport:
+    """How a fold went: losses and validation metric of every epoch, and which epoch's weights are kept."""
+
+    digest: str
+    """Of everything that decides the fold: another digest is trained again."""
+    finished: bool
+    chosen_epoch: int
+    """Counted from 1."""
+    seconds: float
+    num_parameters: int
+    train_loss: tuple[float, ...]
+    validation_metric: tuple[float, ...]
+
+    def save(self, folder: Path) -> None:
+        """Write it; a fold that has this file can be loaded."""
+        content = {key: [json_number(v) for v in value] if isinstance(value, tuple) else value
+                   for key, value in asdict(self).items()}  # fmt: skip
+        write_atomically(folder / FOLD_FILE, (json.dumps(content) + "\n").encode())
+
+    @classmethod
+    def load(cls, folder: Path) -> FoldReport | None:
+        """Read it; None where there is no finished or interrupted fold."""
+        path = folder / FOLD_FILE
+        if not path.exists():
+            return None
+        try:
+            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            for key in ("train_loss", "validation_metric"):
+                content[key] = tuple(float(value) for value in content[key])
+            return cls(**content)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise UserError(f"{path} is damaged: {error}") from None
+
+
+def train_member(
+    config: TrainConfig,
+    read: Read,
+    split: Split,
+    number: int,
+    digest: str,
+    folder: Path,
+    on_epoch: Callable[[EpochReport], None],
+) -> FoldReport:
+    """Train one fold and write it into ``folder``; on Ctrl-C the best epoch so far is written, too.
+
+    An interrupted fold that has at least one epoch is returned with ``finished`` false.
+    """
+    member, dataset = untrained(config, read, split, number)
+    reports: list[EpochReport] = []
+    units = _units(dataset, member)
+
+    def see(report: EpochReport) -> None:
+        metric = None if report.validation_metric is None else report.validation_metric * units
+        reports.append(report._replace(validation_metric=metric))
+        on_epoch(reports[-1])
+
+    started, finished = time.monotonic(), True
+    try:
+        curves = train_fold(
+            member.model, dataset, split, config.training, fold_seed(config.seed, number), see, keep_best=True
+        )
+        chosen = best_validation([curves]).epochs[0] + 1
+    except KeyboardInterrupt:
+        if not reports:
+            raise
+        finished = False
+        metrics = [float(report.validation_metric or 0.0) for report in reports]
+        better = objective_of(dataset).higher_is_better
+        chosen = max(range(len(metrics)), key=lambda i: float(oriented(metrics[i], higher_is_better=better))) + 1
+    if not math.isfinite(reports[chosen - 1].train_loss):
+        raise TrainingFailed(f"fold {number + 1}: the loss is no number after the first epoch; try a smaller rate")
+    _with_reach(member, dataset, split, number).save(folder)
+    report = FoldReport(
+        digest,
+        finished,
+        chosen,
+        round(time.monotonic() - started, 1),
+        member.model.num_parameters,
+        tuple(report.train_loss for report in reports),
+        tuple(float(report.validation_metric or 0.0) for report in reports),
+    )
+    report.save(folder)
+    return report
+
+
+def untrained(config: TrainConfig, read: Read, split: Split, number: int) -> tuple[Member, GraphDataset]:
+    """The model of a fold before training, and the data set as it takes it.
+
+    Vocabulary, degrees and scaling come from the training part. Classes are those of the whole file: they are numbered
+    once, and one that the training part lacks is never predicted, but also never mistaken for another.
+    """
+    name, options = config.model["name"], config.options
+    resolve(name, options)
+    takes_edges = bool(read.dataset.edge_dim) and MODELS[name].takes_edge_features
+    schema = read.schema.from_training(read.dataset, split.train, unseen="other")
+    schema = replace(schema, class_names=read.schema.class_names)
+    dataset = recoded(read.dataset, read.schema, schema, edge_features=takes_edges)
+    if takes_edges:
+        options = {**options, "edge_dim": dataset.edge_dim}
+    with torch.random.fork_rng():
+        torch.manual_seed(fold_seed(config.seed, number))
+        model = build(name, dataset.num_features, dataset.out_channels, task=dataset.task, options=options)
+    return Member(model, schema), dataset
+
+
+def _with_reach(member: Member, dataset: GraphDataset, split: Split, seed: int) -> Member:
+    """The trained member with the reach of its training part, measured against the test part."""
+    if dataset.task == "node":
+        embeddings = member.compute(dataset.graphs).embeddings
+        parts = embeddings[split.train], embeddings[split.test]
+    else:
+        train, test = ([dataset.graphs[index] for index in part.tolist()] for part in (split.train, split.test))
+        parts = member.compute(train).embeddings, member.compute(test).embeddings
+    return replace(member, reach=Reach.of(*parts, seed))
+
+
+def _units(dataset: GraphDataset, member: Member) -> float:
+    """What a metric in deviations is multiplied by to be one of the file; several targets stay in deviations."""
+    if dataset.metric in ("rmse", "mae") and len(member.schema.target_std) == 1:
+        return member.schema.target_std[0]
+    return 1.0

@@ -1,0 +1,136 @@
+"""One trained model with all it needs to predict: weights, schema, and how far its training data reach.
+
+A folder ``model_0`` holds ``config.json`` and ``model.safetensors`` (see ``save_pretrained``), ``schema.json`` and
+``reach.safetensors``. Reading it runs no code of the folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor
+from torch_geometric.data import Data
+
+from mshgnn.data.schema import Schema
+from mshgnn.errors import UserError
+from mshgnn.machine import Device, find_device
+from mshgnn.models import from_pretrained
+from mshgnn.nn import Model
+from mshgnn.predictor.coding import encoded
+from mshgnn.records.codec import write_atomically
+from mshgnn.training.batches import GraphBatch, PackedGraphs, whole_graph
+
+SCHEMA_FILE, REACH_FILE = "schema.json", "reach.safetensors"
+MOST_REFERENCES = 2_000
+"""So many training items stand for all of them when a distance is measured."""
+
+
+class Reach(NamedTuple):
+    """Embeddings of training items ``[R, d]``, brought to one scale, and the distance that 99 % of held-out ones keep.
+
+    The distance of an item is that to its nearest reference, in units of ``usual``: above 1 it is further away than
+    99 of 100 items that the model was tested on.
+    """
+
+    references: Tensor
+    mean: Tensor
+    std: Tensor
+    usual: Tensor
+
+    @classmethod
+    def of(cls, training: Tensor, held_out: Tensor, seed: int) -> Reach:
+        """From the embeddings of both parts."""
+        mean, std = training.mean(dim=0), training.std(dim=0, correction=0)
+        std = torch.where(std > 1e-6, std, torch.ones_like(std))
+        order = torch.randperm(len(training), generator=torch.Generator().manual_seed(seed))
+        reach = cls((training[order[:MOST_REFERENCES]] - mean) / std, mean, std, torch.ones(1))
+        usual = torch.quantile(reach.distance(held_out), 0.99).clamp(min=1e-6).reshape(1)
+        return reach._replace(usual=usual)
+
+    def distance(self, embeddings: Tensor) -> Tensor:
+        """``[n]``: to the nearest reference, in units of ``usual``."""
+        scaled = (embeddings - self.mean) / self.std
+        return torch.cdist(scaled, self.references).amin(dim=1) / self.usual
+
+
+class Computed(NamedTuple):
+    """What a model says of ``n`` items: probabilities or numbers ``[n, C or T]``, and their embeddings ``[n, d]``."""
+
+    values: Tensor
+    embeddings: Tensor
+
+
+@dataclass(frozen=True)
+class Member:
+    """A model, the schema of its training part, and the reach of that part (None while it is trained)."""
+
+    model: Model
+    schema: Schema
+    reach: Reach | None = None
+
+    def encode(self, raw: Data, where: str) -> Data:
+        """A graph as it stands in a file, as this model takes it."""
+        return encoded(raw, self.schema, where, width=self.model.in_channels, edge_dim=self.model.edge_dim)
+
+    @torch.no_grad()
+    def compute(self, graphs: Sequence[Data], device: Device = "cpu") -> Computed:
+        """Predict encoded graphs; for a node task the nodes of the one graph."""
+        place = find_device(device)
+        self.model.eval().to(place)
+        batches: Sequence[GraphBatch]
+        if self.schema.task == "node":
+            batches = [whole_graph(graphs[0], sparse=False)]
+        else:
+            packed = PackedGraphs.pack(_with_edge_features(graphs, self.model.edge_dim))
+            batches = packed.evaluation_batches(1)
+        embeddings = torch.cat([self._embed(batch.to(place)) for batch in batches])
+        values = self.as_values(self.model.head(embeddings).cpu())
+        return Computed(values, embeddings.cpu())
+
+    def _embed(self, batch: GraphBatch) -> Tensor:
+        return self.model.embed(
+            batch.x, batch.edge_index, batch.batch, edge_attr=batch.edge_attr, batch_size=batch.num_graphs
+        )
+
+    def as_values(self, outputs: Tensor) -> Tensor:
+        """Outputs of the model as probabilities, or as numbers in the units of the file."""
+        if self.schema.objective in ("classify", "rank"):
+            return outputs.softmax(dim=1)
+        if self.schema.objective == "multilabel":
+            return outputs.sigmoid()
+        return outputs * torch.tensor(self.schema.target_std) + torch.tensor(self.schema.target_mean)
+
+    def save(self, folder: Path) -> None:
+        """Write everything; each file appears whole or not at all."""
+        self.model.save_pretrained(folder)
+        write_atomically(folder / SCHEMA_FILE, self.schema.to_json().encode())
+        if self.reach is not None:
+            tensors = {name: value.contiguous() for name, value in self.reach._asdict().items()}
+            write_atomically(folder / REACH_FILE, save(tensors))
+
+    @classmethod
+    def load(cls, folder: Path) -> Member:
+        """Read what ``save`` wrote."""
+        schema = Schema.load(folder / SCHEMA_FILE)
+        model = from_pretrained(folder)
+        path = folder / REACH_FILE
+        try:
+            reach = Reach(**load(path.read_bytes()))
+        except OSError as error:
+            raise UserError(f"{path} cannot be read: {error.strerror}") from None
+        except (SafetensorError, TypeError) as error:
+            raise UserError(f"{path} is damaged: {error}") from None
+        return cls(model, schema, reach)
+
+
+def _with_edge_features(graphs: Sequence[Data], edge_dim: int | None) -> Sequence[Data]:
+    """A data set's own graphs may carry edge features that this model does not take."""
+    if edge_dim is not None or all(graph.edge_attr is None for graph in graphs):
+        return graphs
+    return [Data(x=graph.x, edge_index=graph.edge_index, y=graph.y) for graph in graphs]

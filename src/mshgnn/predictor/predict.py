@@ -1,0 +1,168 @@
+"""``mshgnn predict``, ``evaluate`` and ``embed``: files of any size through a trained model, chunk by chunk."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from mshgnn.data.dataset import DataError
+from mshgnn.data.readers.node_tables import node_tables, read_bare_nodes
+from mshgnn.data.readers.stream import Row, columns_of, stream_rows
+from mshgnn.predictor.columns import Columns
+from mshgnn.predictor.ensemble import Ensemble, OnError, Prediction
+
+CHUNK = 500
+"""Rows that are in memory at once."""
+NOTHING = Prediction(torch.empty(0, 0), torch.empty(0, 0), torch.empty(0), ())
+EXTRA = ("distance", "beyond_training", "status")
+
+
+class PredictionFailed(RuntimeError):
+    """A file of which not one row could be predicted."""
+
+
+class Chunk(NamedTuple):
+    """Rows of a file, those that could be predicted among them, and what was predicted for these."""
+
+    rows: Sequence[Row]
+    usable: Sequence[int]
+    problems: Sequence[str]
+    """One for each row; empty where it could be predicted."""
+    found: Prediction
+
+
+class Written(NamedTuple):
+    """How many rows a file had, how many of them could not be predicted, and why not the first of these."""
+
+    rows: int
+    failed: int
+    first_problem: str
+    beyond: int
+
+
+def columns_of_source(model: Ensemble, path: Path) -> list[str]:
+    """The columns of a file as the rows of ``predicted`` have them."""
+    return columns_of(_node_tables(path)[0] if model.schema.task == "node" else path)
+
+
+def predicted(model: Ensemble, path: Path, *, on_error: OnError = "skip", chunk: int = CHUNK) -> Iterator[Chunk]:
+    """A file through the model, ``chunk`` rows at a time; on a node task the one graph as a whole."""
+    if model.schema.task == "node":
+        rows, found = _node_rows(model, path)
+        yield Chunk(rows, range(len(rows)), [""] * len(rows), found)
+        return
+    if path.is_dir():
+        raise DataError(f"{path}: the model was trained on graphs one by one; give a .jsonl or a table of SMILES")
+    for rows in _chunks(stream_rows(path, model.asked(on_error)), chunk):
+        problems: list[str] = []
+        encoded: list[tuple[Data, ...]] = []
+        for row in rows:
+            problems.append(row.problem)
+            if row.graph is not None:
+                try:
+                    encoded.append(model.encode(row.graph, row.where))
+                except DataError as error:
+                    if on_error == "stop":
+                        raise
+                    problems[-1] = str(error)
+        usable = [index for index, problem in enumerate(problems) if not problem]
+        yield Chunk(rows, usable, problems, model.predict(encoded) if encoded else NOTHING)
+
+
+def _node_rows(model: Ensemble, path: Path) -> tuple[list[Row], Prediction]:
+    nodes, graph = read_bare_nodes(_node_tables(path), model.asked("stop"))
+    listed = [{name: cells[row] for name, cells in nodes.columns.items()} for row in range(len(nodes))]
+    rows = [Row(nodes.where(index), cells, cells, None) for index, cells in enumerate(listed)]
+    return rows, model.predict([model.encode(graph, str(nodes.path))])
+
+
+def _node_tables(path: Path) -> tuple[Path, Path]:
+    tables = node_tables(path if path.is_dir() else path.parent) if path.exists() else None
+    if tables is None:
+        raise DataError(f"{path}: the model was trained on nodes; give a folder with nodes.csv and edges.csv")
+    return tables
+
+
+def predict_file(model: Ensemble, path: Path, out: Path, *, on_error: OnError = "skip", chunk: int = CHUNK) -> Written:
+    """Write every row of ``path`` with its prediction to ``out``, which appears whole or not at all."""
+    own = columns_of_source(model, path)
+    columns = Columns(model.schema, own, len(model.members), model.calibration)
+    extra = [name if name not in {*own, *columns.names} else f"{name}_predicted" for name in EXTRA]
+    total = failed = beyond = 0
+    first = ""
+    temporary = out.with_name(f"{out.name}.writing")
+    try:
+        with temporary.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow([*own, *columns.names, *extra])
+            for piece in predicted(model, path, on_error=on_error, chunk=chunk):
+                cells = iter(zip(columns.rows(piece.found), piece.found.distance.tolist(), strict=True))
+                for row, problem in zip(piece.rows, piece.problems, strict=True):
+                    total += 1
+                    kept = [row.cells[name] for name in own]
+                    if problem:
+                        failed, first = failed + 1, first or problem
+                        writer.writerow([*kept, *[""] * (len(columns.names) + 2), problem])
+                        continue
+                    new, distance = next(cells)
+                    beyond += distance > 1
+                    writer.writerow([*kept, *new, f"{distance:.4g}", int(distance > 1), "ok"])
+        if total == 0:
+            raise DataError(f"{path}: there are no rows")
+        os.replace(temporary, out)
+    except OSError as error:
+        raise DataError(f"{out}: cannot be written ({error.strerror})") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+    if failed == total:
+        raise PredictionFailed(f"{path}: not one of {total:,} rows could be predicted, the first: {first}")
+    return Written(total, failed, first, beyond)
+
+
+class Embedded(NamedTuple):
+    """Embeddings ``[n, d]``, and the rows of the file (from 0) they belong to."""
+
+    embeddings: Tensor
+    rows: Tensor
+
+
+def embed_file(model: Ensemble, path: Path, *, member: int = 0, on_error: OnError = "skip") -> Embedded:
+    """The embeddings that the head of one member sees; rows that cannot be read are left out."""
+    if not 0 <= member < len(model.members):
+        raise DataError(f"--member {member}: the model has {len(model.members)}, counted from 0")
+    made: list[Tensor] = []
+    places: list[int] = []
+    seen = 0
+    for piece in predicted(model, path, on_error=on_error):
+        if piece.usable:
+            made.append(piece.found.embeddings[member])
+        places += [seen + index for index in piece.usable]
+        seen += len(piece.rows)
+    if not made:
+        raise PredictionFailed(f"{path}: not one of {seen:,} rows could be embedded")
+    return Embedded(torch.cat(made), torch.tensor(places))
+
+
+def _chunks(rows: Iterator[Row], size: int) -> Iterator[list[Row]]:
+    while piece := list(islice(rows, size)):
+        yield piece
+
+
+def write_embeddings(found: Embedded, out: Path) -> None:
+    """As ``.npz`` with ``embeddings`` and ``rows``, or as ``.csv`` with one column for each number."""
+    values, rows = found.embeddings.numpy(), found.rows.numpy()
+    if out.suffix == ".npz":
+        np.savez_compressed(out, embeddings=values, rows=rows)
+        return
+    header = ",".join(["row", *(f"e{column}" for column in range(values.shape[1]))])
+    lines = (f"{row}," + ",".join(f"{value:.7g}" for value in cells) for row, cells in zip(rows, values, strict=True))
+    out.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")

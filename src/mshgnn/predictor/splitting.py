@@ -1,0 +1,159 @@
+"""Which items train, validate and test: at random, by class, by scaffold, by a column or by a file."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mshgnn.data.dataset import DataError, GraphDataset
+from mshgnn.data.limits import check_file
+from mshgnn.data.splits import Split, check_splits, load_splits
+from mshgnn.data.targets import is_missing
+from mshgnn.predictor.config import How
+
+SHARES = 10
+"""One fold is cut into ten parts: one tests, one validates, eight train."""
+
+
+def make_folds(
+    dataset: GraphDataset, how: How, *, seed: int, folds: int, rows: Sequence[int], file: str | None = None
+) -> list[Split]:
+    """The folds of a data set, every one checked: each part has items, and no item is in two.
+
+    Args:
+        dataset: what is split; nodes without a target are in no part.
+        how: see ``TrainConfig``; ``auto`` must be settled before.
+        seed: of everything drawn.
+        folds: 1, or how many times the data are dealt into test parts.
+        rows: the row of the file that each item comes from.
+        file: a ``splits.json`` for ``file``.
+    """
+    if how == "column":
+        return load_splits(dataset, "inside").folds
+    if how == "file":
+        made = read_splits(Path(file or ""), rows)
+    else:
+        parts = folds if folds > 1 else SHARES
+        items = torch.nonzero(~is_missing(dataset.labels())).flatten().numpy()
+        if len(items) < parts:
+            what = f"{dataset.task}s with a target"
+            raise DataError(f"{dataset.name}: {len(items)} {what} are too few for {parts} parts; name a split column")
+        groups = _groups(dataset, how, items)
+        if how == "scaffold" and len(groups) < parts:
+            raise DataError(f"{dataset.name}: {len(groups)} scaffolds are too few for {parts} parts; split at random")
+        dealt = items, _dealt(groups, parts, len(items), seed, keep=how == "stratified")
+        made = [_fold(*dealt, test, parts) for test in range(folds if folds > 1 else 1)]
+    check_splits(dataset, made, "inside")  # which may leave out items
+    return made
+
+
+def settle(how: How, dataset: GraphDataset) -> How:
+    """The split that ``auto`` stands for."""
+    if how != "auto":
+        return how
+    if ("train_mask" if dataset.task == "node" else "split") in dataset.graphs[0]:
+        return "column"
+    return "stratified" if dataset.objective in ("classify", "rank") else "random"
+
+
+def splits_json(folds: Sequence[Split], rows: Sequence[int]) -> str:
+    """The folds as rows of the file, counted from 0 without the header; ``read_splits`` takes it."""
+    parts = [{name: [rows[i] for i in part.tolist()] for name, part in zip(NAMES, fold, strict=True)} for fold in folds]
+    return json.dumps(parts) + "\n"
+
+
+NAMES = ("train", "val", "test")
+
+
+def read_splits(path: Path, rows: Sequence[int]) -> list[Split]:
+    """Folds from a JSON list of ``{"train", "val", "test"}``: lists of rows, or texts such as ``"0-3,7"``."""
+    check_file(path)
+    place = {row: item for item, row in enumerate(rows)}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        listed = content if isinstance(content, list) else [content]
+        return [
+            Split(*(torch.tensor([place[row] for row in _numbers(fold[name])], dtype=torch.long) for name in NAMES))
+            for fold in listed
+        ]
+    except KeyError as error:
+        raise DataError(f"{path}: there is no row or part {error}; parts are {', '.join(NAMES)}") from error
+    except (ValueError, TypeError, RecursionError) as error:
+        raise DataError(f"{path}: not a list of train, val and test with rows ({error})") from error
+
+
+def _numbers(value: Any) -> list[int]:
+    if isinstance(value, str):
+        ends = [[int(end) for end in piece.split("-")] for piece in value.split(",")]
+        return [number for pair in ends for number in range(pair[0], pair[-1] + 1)]
+    if not isinstance(value, list) or any(type(number) is not int for number in value):
+        raise ValueError("rows are whole numbers")
+    return value
+
+
+def _groups(dataset: GraphDataset, how: How, items: np.ndarray[Any, Any]) -> list[list[int]]:
+    """Positions in ``items`` that belong together: one each at random, a class, or a scaffold."""
+    if how == "random":
+        return [[position] for position in range(len(items))]
+    keys: Sequence[object]
+    if how == "stratified":
+        labels = dataset.labels()
+        if labels.is_floating_point():
+            raise DataError(f"{dataset.name}: the split 'stratified' needs classes, and the targets are numbers")
+        keys = labels[torch.from_numpy(items)].tolist()
+    else:
+        if dataset.graphs[0].get("smiles") is None:
+            raise DataError(f"{dataset.name}: the split 'scaffold' is for molecules")
+        keys = [_scaffold(dataset.graphs[index].smiles) for index in items.tolist()]
+    groups: defaultdict[object, list[int]] = defaultdict(list)
+    for position, key in enumerate(keys):
+        groups[key].append(position)
+    return list(groups.values())
+
+
+def _scaffold(smiles: str) -> str:
+    """The rings and the chains between them (Bemis and Murcko)."""
+    from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
+
+    return str(MurckoScaffoldSmiles(smiles=smiles))  # type: ignore[no-untyped-call, unused-ignore]
+
+
+def _dealt(groups: list[list[int]], parts: int, total: int, seed: int, *, keep: bool) -> np.ndarray[Any, Any]:
+    """The part of every position. Classes (``keep``) are dealt out evenly; other groups stay whole.
+
+    Whole groups fill the last part first with those that would make up more than half of a part, as chemprop's
+    balanced split does, then the part that lacks most.
+    """
+    random = np.random.default_rng(seed)
+    part_of = np.empty(total, dtype=np.int64)
+    if keep:
+        dealt = 0
+        for group in groups:
+            members = random.permutation(group)
+            # From the last part on: what is rare trains before it tests.
+            part_of[members] = parts - 1 - (np.arange(len(members)) + (dealt if len(members) >= parts else 0)) % parts
+            dealt += len(members)
+        return part_of
+    order = [groups[index] for index in random.permutation(len(groups))]
+    order.sort(key=lambda group: len(group) * parts * 2 <= total)  # the large first; the sort is stable
+    filled = dict.fromkeys(range(parts), 0)
+    for group in order:
+        part = max(range(parts), key=lambda candidate: (-filled[candidate], candidate))
+        part_of[group] = part
+        filled[part] += len(group)
+    return part_of
+
+
+def _fold(items: np.ndarray[Any, Any], part_of: np.ndarray[Any, Any], test: int, parts: int) -> Split:
+    """The fold whose test part is ``test`` and whose validation part is the next."""
+    validation = (test + 1) % parts
+    chosen = (~np.isin(part_of, (test, validation)), part_of == validation, part_of == test)
+    made: list[Tensor] = [torch.from_numpy(items[mask]) for mask in chosen]
+    return Split(*made)

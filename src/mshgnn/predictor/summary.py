@@ -1,0 +1,188 @@
+"""What a training ends with: test metric beside controls, predictions of the test parts, histories, a page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mshgnn.data.dataset import GraphDataset
+from mshgnn.data.readers.asked import Read
+from mshgnn.data.splits import Split
+from mshgnn.machine import environment
+from mshgnn.predictor.calibration import CALIBRATION_FILE, Calibration
+from mshgnn.predictor.coding import recoded
+from mshgnn.predictor.columns import Columns
+from mshgnn.predictor.config import TrainConfig
+from mshgnn.predictor.controls import control_values
+from mshgnn.predictor.ensemble import Prediction
+from mshgnn.predictor.fold import FoldReport
+from mshgnn.predictor.member import Member
+from mshgnn.predictor.page import page
+from mshgnn.records.codec import write_atomically
+from mshgnn.training.metrics import KNOWN_METRICS
+from mshgnn.training.objective import objective_of
+
+RULE = "best_validation: the test metric at the epoch that is best on validation"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of the table: mean and spread over folds of a metric on the test parts."""
+
+    name: str
+    per_fold: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """Over the folds."""
+        return float(np.mean(self.per_fold))
+
+    @property
+    def spread(self) -> float | None:
+        """Standard deviation over the folds; None for one."""
+        return float(np.std(self.per_fold)) if len(self.per_fold) > 1 else None
+
+    def text(self, metric: str) -> str:
+        """Mean and spread as a reader wants them."""
+        known = KNOWN_METRICS[metric]
+        return known.as_text(self.mean) + ("" if self.spread is None else f" ± {known.as_text(self.spread)}")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A training as its last table shows it."""
+
+    metric: str
+    lines: tuple[Line, ...]
+    """The model first, then the controls."""
+    seconds: float
+    folder: Path
+    interrupted: bool
+    folds: int
+
+
+def summarise(
+    config: TrainConfig,
+    read: Read,
+    folds: Sequence[Split],
+    rows: Sequence[int],
+    reports: Sequence[FoldReport],
+    folder: Path,
+    *,
+    interrupted: bool,
+) -> Summary:
+    """Measure the folds and write everything that is to be read."""
+    dataset, objective = read.dataset, objective_of(read.dataset)
+    labels = dataset.labels()
+    found = [_held_out(dataset, read, folder / f"model_{n}", split) for n, split in enumerate(folds)]
+    measured: dict[str, list[float]] = {config.model["name"]: []}
+    for values, split in zip(found, folds, strict=True):
+        measured[config.model["name"]].append(objective.measure(values, labels[split.test]))
+        if config.controls and not interrupted:
+            for name, control in control_values(dataset, split).items():
+                measured.setdefault(name, []).append(objective.measure(control, labels[split.test]))
+    lines = tuple(Line(name, tuple(values)) for name, values in measured.items())
+    seconds = sum(report.seconds for report in reports)
+    summary = Summary(objective.metric, lines, seconds, folder, interrupted, len(folds))
+    if dataset.objective == "regress":
+        truth = torch.cat([labels[split.test] for split in folds])
+        calibration = Calibration.of(torch.cat(found), truth, config.coverage)
+        write_atomically(folder / CALIBRATION_FILE, calibration.to_json().encode())
+    write_atomically(folder / "metrics.json", _metrics(config, summary, reports).encode())
+    write_atomically(folder / "test_predictions.csv", _predictions(read, folds, rows, found).encode())
+    write_atomically(folder / "history.csv", _history(objective.metric, reports).encode())
+    write_atomically(folder / "report.html", page(config, summary, reports).encode())
+    return summary
+
+
+def _held_out(dataset: GraphDataset, read: Read, folder: Path, split: Split) -> Tensor:
+    """The values that a member gives its own test part."""
+    member = Member.load(folder)
+    own = recoded(dataset, read.schema, member.schema, edge_features=member.model.edge_dim is not None)
+    if dataset.task == "node":
+        return member.compute(own.graphs).values[split.test]
+    return member.compute([own.graphs[index] for index in split.test.tolist()]).values
+
+
+def _metrics(config: TrainConfig, summary: Summary, reports: Sequence[FoldReport]) -> str:
+    model, *controls = summary.lines
+    better = KNOWN_METRICS[summary.metric].higher_is_better
+    return (
+        json.dumps(
+            {
+                "metric": summary.metric,
+                "higher_is_better": better,
+                "rule": RULE,
+                **_figures(model),
+                "model": config.model["name"],
+                "num_parameters": reports[0].num_parameters,
+                "validation": [_finite(report.validation_metric[report.chosen_epoch - 1]) for report in reports],
+                "chosen_epochs": [report.chosen_epoch for report in reports],
+                "epochs": [len(report.train_loss) for report in reports],
+                "controls": {line.name: _figures(line) for line in controls},
+                "split": config.split,
+                "seed": config.seed,
+                "interrupted": summary.interrupted,
+                "seconds": summary.seconds,
+                "environment": environment(),
+            },
+            indent=1,
+        )
+        + "\n"
+    )
+
+
+def _figures(line: Line) -> dict[str, Any]:
+    over = f"standard deviation over {len(line.per_fold)} folds" if line.spread is not None else "one fold: no spread"
+    return {
+        "mean": _finite(line.mean),
+        "spread": None if line.spread is None else _finite(line.spread),
+        "spread_is": over,
+        "per_fold": [_finite(value) for value in line.per_fold],
+    }
+
+
+def _finite(value: float) -> float | str:
+    return value if math.isfinite(value) else str(value)
+
+
+def _predictions(read: Read, folds: Sequence[Split], rows: Sequence[int], found: Sequence[Tensor]) -> str:
+    """One row for each test item: row of the file (from 0), fold, truth and prediction."""
+    labels = read.dataset.labels()
+    columns = Columns(read.schema, ["row", "fold", *(f"{name}_true" for name in _targets(read))], 1, None)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["row", "fold", *(f"{name}_true" for name in _targets(read)), *columns.names])
+    for number, (split, values) in enumerate(zip(folds, found, strict=True)):
+        cells = columns.rows(Prediction(values, torch.zeros_like(values), torch.zeros(len(values)), ()))
+        for item, new in zip(split.test.tolist(), cells, strict=True):
+            writer.writerow([rows[item], number, *_truth(read, labels[item]), *new])
+    return text.getvalue()
+
+
+def _targets(read: Read) -> tuple[str, ...]:
+    return read.schema.target_names or ("target",)
+
+
+def _truth(read: Read, label: Tensor) -> list[str]:
+    if label.dim() == 0:
+        return [read.dataset.class_names[int(label)]]
+    return ["" if math.isnan(value) else f"{value:.7g}" for value in label.tolist()]
+
+
+def _history(metric: str, reports: Sequence[FoldReport]) -> str:
+    lines = [f"fold,epoch,train_loss,validation_{metric},chosen"]
+    for fold, report in enumerate(reports):
+        for epoch, (loss, value) in enumerate(zip(report.train_loss, report.validation_metric, strict=True), 1):
+            lines.append(f"{fold},{epoch},{loss:.7g},{value:.7g},{int(epoch == report.chosen_epoch)}")
+    return "\n".join(lines) + "\n"

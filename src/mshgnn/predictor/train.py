@@ -1,0 +1,162 @@
+"""``mshgnn train``: read, split, train one model or an ensemble, measure it beside controls, keep everything."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from mshgnn.data import read_own
+from mshgnn.data.readers.asked import Read
+from mshgnn.data.splits import Split
+from mshgnn.data.targets import is_missing
+from mshgnn.errors import UserError
+from mshgnn.machine import find_device
+from mshgnn.models import MODELS, resolve
+from mshgnn.predictor.config import TrainConfig, load_config
+from mshgnn.predictor.ensemble import CONFIG_FILE
+from mshgnn.predictor.fold import FoldReport, train_member, untrained
+from mshgnn.predictor.splitting import make_folds, settle, splits_json
+from mshgnn.predictor.summary import Summary, summarise
+from mshgnn.records.codec import checksum, first_difference, write_atomically
+from mshgnn.training.loop import EpochReport
+
+
+class Watcher(Protocol):
+    """Who is told how a training goes."""
+
+    def say(self, line: str) -> None:
+        """One line for the user."""
+
+    def begin(self, fold: int, folds: int, todo: int) -> Callable[[EpochReport], None]:
+        """A fold starts, and ``todo`` are left with it; returns what is called after every epoch."""
+
+    def end(self) -> None:
+        """The last fold is over."""
+
+
+def train(config: TrainConfig, folder: Path, watcher: Watcher) -> Summary:
+    """Train what ``config`` describes into ``folder``; finished folds that are there already are not trained again.
+
+    On Ctrl-C the folder holds the best epoch so far; the summary says so.
+    """
+    config, read, rows, folds = gather(config)
+    watcher.say(describe(read, config, folds))
+    _warn(read, config, folds, watcher)
+    untrained(config, read, folds[0], 0)  # refuses what the model cannot take
+    _prepare(config, read, folds, rows, folder)
+    reports, interrupted = _train_folds(config, read, folds, folder, watcher)
+    return summarise(config, read, folds[: len(reports)], rows, reports, folder, interrupted=interrupted)
+
+
+class Gathered(NamedTuple):
+    """A description with everything settled, and what it names: data, their rows in the file, folds."""
+
+    config: TrainConfig
+    read: Read
+    rows: list[int]
+    folds: list[Split]
+
+
+def gather(config: TrainConfig) -> Gathered:
+    """Check the model, read the data and split them."""
+    config = config.model_copy(update={"data": os.path.abspath(config.data)})
+    resolve(config.model["name"], config.options)  # a wrong name or option need not wait for a large file
+    find_device(config.training.device)
+    read = read_own(config.data, config.asked())
+    if not read.schema.target_names:  # the TU form names no target
+        read = read._replace(schema=replace(read.schema, target_names=("target",)))
+    config = config.model_copy(update={"split": settle(config.split, read.dataset)})
+    rows = _rows(read)
+    folds = make_folds(
+        read.dataset, config.split, seed=config.seed, folds=config.folds, rows=rows, file=config.split_file
+    )
+    return Gathered(config, read, rows, folds)
+
+
+def describe(read: Read, config: TrainConfig, folds: list[Split]) -> str:
+    """What was understood, in one line: the task, the targets, the metric, the split."""
+    dataset = read.dataset
+    names = ", ".join(dataset.target_names[:4]) + (", ..." if len(dataset.target_names) > 4 else "")
+    what = {"classify": "class", "rank": "rank", "regress": "number", "multilabel": "0/1 labels"}[dataset.objective]
+    if dataset.objective in ("classify", "rank"):
+        shown = ", ".join(dataset.class_names[:5]) + (", ..." if dataset.num_classes > 5 else "")
+        what += f" of {dataset.num_classes} ({shown})"
+    parts = "/".join(f"{len(part):,}" for part in folds[0])
+    count = f", {len(folds)} folds" if len(folds) > 1 else ""
+    return (
+        f"{dataset.num_items:,} {dataset.task}s; task: {dataset.task} {dataset.objective}: {what} {names or 'target'}; "
+        f"metric {dataset.metric}; split {config.split} {parts}{count}; model {config.model['name']}"
+    )
+
+
+def _warn(read: Read, config: TrainConfig, folds: list[Split], watcher: Watcher) -> None:
+    """Say what a user might not expect."""
+    dataset = read.dataset
+    if read.skipped:
+        watcher.say(f"left out {len(read.skipped)} rows that cannot be read, the first: {read.skipped[0][1]}")
+    if dataset.edge_dim and not MODELS[config.model["name"]].takes_edge_features:
+        watcher.say(f"{config.model['name']} takes no edge features: the {dataset.edge_dim} of the file are not used")
+    if dataset.objective in ("classify", "rank"):
+        seen = set(dataset.labels()[folds[0].train].tolist())
+        unseen = [name for number, name in enumerate(dataset.class_names) if number not in seen]
+        if unseen:
+            watcher.say(f"no training item has class {', '.join(unseen[:5])}: it will never be predicted")
+    missing = int(is_missing(dataset.labels()).sum())
+    if missing:
+        watcher.say(f"{missing:,} {dataset.task}s have no target")
+
+
+def _rows(read: Read) -> list[int]:
+    """The row of the file, from 0, of each item."""
+    left_out = {row for row, _ in read.skipped}
+    return [row for row in range(read.dataset.num_items + len(left_out)) if row not in left_out]
+
+
+def _prepare(config: TrainConfig, read: Read, folds: list[Split], rows: list[int], folder: Path) -> None:
+    """Make the folder, or make sure that what is there was asked for in the same words."""
+    path = folder / CONFIG_FILE
+    if path.exists():
+        before, now = (c.model_dump(mode="json") for c in (load_config(path), config))
+        if before != now:
+            raise UserError(f"{folder}: holds another training ({first_difference(before, now)}); choose another --out")
+    elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"{folder}: is not empty and no model; choose another --out")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / "schema.json", read.schema.to_json().encode())
+        write_atomically(folder / "splits.json", splits_json(folds, rows).encode())
+        write_atomically(path, config.to_yaml().encode())
+    except OSError as error:
+        raise UserError(f"{folder}: cannot be written ({error.strerror})") from None
+
+
+def _train_folds(
+    config: TrainConfig, read: Read, folds: list[Split], folder: Path, watcher: Watcher
+) -> tuple[list[FoldReport], bool]:
+    """The reports of all folds, fewer after Ctrl-C."""
+    reports: list[FoldReport] = []
+    decisive = config.model_dump(mode="json", exclude={"data", "coverage", "controls"})
+    digests = [checksum([decisive, read.dataset.checksum, [part.tolist() for part in split]])[:16] for split in folds]
+    found = [FoldReport.load(folder / f"model_{number}") for number in range(len(folds))]
+    done = [old is not None and old.finished and old.digest == digests[i] for i, old in enumerate(found)]
+    try:
+        for number, split in enumerate(folds):
+            old = found[number]
+            if old is not None and done[number]:
+                watcher.say(f"fold {number + 1} of {len(folds)} is there already")
+                reports.append(old)
+                continue
+            on_epoch = watcher.begin(number, len(folds), done[number:].count(False))
+            into = folder / f"model_{number}"
+            reports.append(train_member(config, read, split, number, digests[number], into, on_epoch))
+            if not reports[-1].finished:
+                break
+    except KeyboardInterrupt:
+        if not reports:
+            raise
+    finally:
+        watcher.end()
+    return reports, len(reports) < len(folds) or not reports[-1].finished

@@ -1,0 +1,135 @@
+"""``mshgnn tune``: settings that are better on validation, found within a budget of time. Needs Optuna.
+
+The test part is never looked at: the model of every trial is trained and measured on the other two. Trials are kept in
+a database beside the result, so that the same command goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mshgnn.data.readers.asked import Read
+from mshgnn.data.splits import Split
+from mshgnn.errors import UserError
+from mshgnn.models import MODELS, resolve
+from mshgnn.predictor.config import TrainConfig, check_config
+from mshgnn.predictor.fold import untrained
+from mshgnn.predictor.train import gather
+from mshgnn.records.codec import checksum, write_atomically
+from mshgnn.training.curves import oriented
+from mshgnn.training.loop import EpochReport, train_fold
+from mshgnn.training.objective import objective_of
+from mshgnn.training.seeding import fold_seed
+
+WIDTHS, DEPTHS, BATCHES = (32, 64, 128), (2, 3, 4, 5), (16, 32, 64)
+
+
+class Tuned(NamedTuple):
+    """The best description found, its validation metric, that of the first trial, and how many trials there are."""
+
+    config: TrainConfig
+    best: float
+    first: float
+    trials: int
+
+
+def seconds_of(budget: str) -> float:
+    """``90s``, ``30m`` or ``2h`` in seconds."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", budget.strip())
+    if found is None or float(found[1]) <= 0:
+        raise UserError(f"--budget {budget}: must look like 90s, 30m or 2h")
+    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
+
+
+def tune(config: TrainConfig, out: Path, seconds: float, say: Callable[[str], None]) -> Tuned:
+    """Try settings until the time is over and write the best as a config to ``out``; Ctrl-C ends it early."""
+    try:
+        import optuna
+    except ImportError as error:
+        raise UserError("tune needs Optuna: pip install 'mshgnn[tune]'") from error
+    config, read, _, (split, *_) = gather(config.model_copy(update={"folds": 1}))
+    split = Split(split.train, split.validation, split.test[:0])
+    better = objective_of(read.dataset).higher_is_better
+    name = checksum([config.model_dump(mode="json"), read.dataset.checksum])[:16]
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(
+        storage=f"sqlite:///{out.with_suffix('.db')}",
+        study_name=name,
+        load_if_exists=True,
+        direction="maximize" if better else "minimize",
+        sampler=optuna.samplers.TPESampler(seed=config.seed),
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=5),
+    )
+    if not study.trials:
+        study.enqueue_trial(_as_it_is(config))  # so that the result is never worse than what was asked for
+    else:
+        say(f"{len(study.trials)} trials are there already")
+    deadline = time.monotonic() + seconds
+
+    def objective(trial: Any) -> float:
+        tried = _suggested(config, trial)
+
+        def see(report: EpochReport) -> None:
+            if report.validation_metric is not None:
+                trial.report(report.validation_metric, report.epoch)
+            if trial.should_prune() or (trial.number and time.monotonic() > deadline):
+                raise optuna.TrialPruned
+
+        value = _validated(tried, read, split, see, higher_is_better=better)
+        say(f"trial {trial.number + 1}: validation {value:.4g}")
+        return value
+
+    try:
+        study.optimize(objective, timeout=seconds, catch=())
+    except KeyboardInterrupt:
+        say("stopped; the same command goes on")
+    done = [trial for trial in study.trials if trial.state == optuna.trial.TrialState.COMPLETE]
+    if not done:
+        raise UserError(f"--budget: not one trial was finished in {seconds:.0f} s; give it more")
+    best = _suggested(config, optuna.trial.FixedTrial(study.best_params))
+    write_atomically(out, best.to_yaml().encode())
+    first = done[0].value
+    assert first is not None, "a complete trial has a value"
+    return Tuned(best, study.best_value, first, len(study.trials))
+
+
+def _validated(
+    config: TrainConfig, read: Read, split: Split, see: Callable[[EpochReport], None], *, higher_is_better: bool
+) -> float:
+    """The best validation metric of one training; numbers are in units of their deviation, the same in every trial."""
+    member, dataset = untrained(config, read, split, 0)
+    curves = train_fold(member.model, dataset, split, config.training, fold_seed(config.seed, 0), see)
+    best = int(oriented(curves.validation_metric, higher_is_better=higher_is_better).argmax())
+    return float(curves.validation_metric[best])
+
+
+def _as_it_is(config: TrainConfig) -> dict[str, Any]:
+    """The settings asked for, as the first trial; those outside the ranges are left to the sampler."""
+    options = resolve(config.model["name"], config.options)
+    wanted = {
+        "hidden_channels": options.get("hidden_channels"),
+        "num_layers": options.get("num_layers"),
+        "dropout": options.get("dropout"),
+        "learning_rate": config.training.learning_rate,
+        "batch_size": config.training.batch_size,
+    }
+    allowed = {"hidden_channels": WIDTHS, "num_layers": DEPTHS, "batch_size": BATCHES}
+    return {key: value for key, value in wanted.items() if value is not None and value in allowed.get(key, (value,))}
+
+
+def _suggested(config: TrainConfig, trial: Any) -> TrainConfig:
+    """The description with the settings of a trial; options that the model does not have are left out."""
+    known = MODELS[config.model["name"]].options
+    model, content = dict(config.model), config.model_dump(mode="json")
+    for key, choices in (("hidden_channels", WIDTHS), ("num_layers", DEPTHS)):
+        if key in known:
+            model[key] = trial.suggest_categorical(key, choices)
+    if "dropout" in known:
+        model["dropout"] = trial.suggest_float("dropout", 0.0, 0.5)
+    content["training"]["learning_rate"] = trial.suggest_float("learning_rate", 1e-4, 1e-2, log=True)
+    content["training"]["batch_size"] = trial.suggest_categorical("batch_size", BATCHES)
+    return check_config({**content, "model": model}, "tune")

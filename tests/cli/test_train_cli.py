@@ -1,0 +1,155 @@
+"""The commands for one's own data as a user types them, mistakes included, and those of the quickstart."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from mshgnn.cli import main
+
+pytest.importorskip("rdkit")
+pytestmark = pytest.mark.usefixtures("reference_backend")
+Cli = Callable[..., tuple[int, str, str]]
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "quickstart.md"
+QUICK = ["--model", "gine", "--set", "hidden_channels=8", "--set", "num_layers=1", "--epochs", "3", "--no-controls"]
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Cli:
+    """Run a command in a folder that holds molecules.csv; returns exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    write_molecules(Path("molecules.csv"))
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["mshgnn", *arguments])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        seen = capsys.readouterr()
+        return int(caught.value.code or 0), seen.out, seen.err
+
+    return call
+
+
+def write_molecules(path: Path, rows: int = 100) -> None:
+    texts = ["C" * (1 + row % 8) + "O" * (row % 3 == 0) for row in range(rows)]
+    lines = [f"{text},{len(text) / 2 + 0.01 * row:.2f}" for row, text in enumerate(texts)]
+    path.write_text("\n".join(["smiles,solubility", *lines]) + "\n")
+
+
+def test_from_a_file_to_predictions(cli: Cli) -> None:
+    code, out, _ = cli("train", "molecules.csv", "--target", "solubility", "--out", "model", *QUICK)
+    assert code == 0
+    assert "task: graph regress: number solubility" in out
+    assert "test rmse" in out
+    code, out, _ = cli("predict", "model", "molecules.csv", "-o", "out.csv")
+    assert (code, out.startswith("wrote out.csv: 100 rows")) == (0, True)
+    with open("out.csv") as file:
+        assert len(list(csv.DictReader(file))) == 100
+    code, out, _ = cli("evaluate", "model", "molecules.csv")
+    assert code == 0
+    assert re.match(r"rmse: \d", out)
+    assert "promised 90 %" in out
+    assert cli("embed", "model", "molecules.csv", "-o", "e.npz")[0] == 0
+    assert Path("e.npz").exists()
+
+
+def test_init_writes_a_config_that_trains_and_is_kept(cli: Cli) -> None:
+    assert cli("init", "molecules.csv")[0] == 0
+    assert yaml.safe_load(Path("config.yaml").read_text())["objective"] == "regress"
+    code, _, err = cli("init", "molecules.csv")
+    assert (code, err) == (2, "mshgnn: config.yaml: is there already; choose another --out\n")
+    assert cli("train", "--config", "config.yaml", *QUICK)[0] == 0
+    again, out, _ = cli("train", "--config", "model/config.yaml", "--out", "again")
+    assert (again, "test rmse" in out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train"], "give DATA or --config"),
+        (["train", "missing.csv"], "missing.csv: file not found"),
+        (["train", "molecules.csv", "--target", "logp"], "no column 'logp'; columns are smiles, solubility"),
+        (["train", "molecules.csv", "--metric", "rsme"], "metric: "),
+        (["train", "molecules.csv", "--metric", "accuracy"], "target must be a whole number or a word"),
+        (["train", "molecules.csv", "--folds", "2"], "folds must be 1, or at least 3"),
+        (["train", "molecules.csv", "--split", "file"], "split 'file' and split_file go together"),
+        (["train", "molecules.csv", "--set", "hidden=8"], "has no option 'hidden'; did you mean"),
+        (["train", "molecules.csv", "--set", "training.lr=1"], "unknown key 'training.lr'"),
+        (["train", "molecules.csv", "--set", "hidden"], "must look like"),
+        (["train", "molecules.csv", "--epochs", "0"], "training.epochs: "),
+        (["train", "molecules.csv", "--device", "cuda"], "finds no graphics card"),
+        (["train", "molecules.csv", "--class-weights", "balanced"], "is for classes"),
+        (["predict", "nothing", "molecules.csv"], "no trained model"),
+        (["predict", "nothing", "molecules.csv", "--device", "tpu"], "--device: cpu, cuda or auto, not 'tpu'"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_code_2(cli: Cli, arguments: list[str], message: str) -> None:
+    code, _, err = cli(*arguments)
+    assert code == 2
+    assert message in err
+    assert err.startswith("mshgnn: ")
+    assert err.count("\n") == 1
+
+
+def test_failed_work_has_exit_code_1(cli: Cli) -> None:
+    assert cli("train", "molecules.csv", *QUICK)[0] == 0
+    Path("bad.csv").write_text("smiles\nC(C\n")
+    code, _, err = cli("predict", "model", "bad.csv")
+    assert code == 1
+    assert "not one of 1 rows could be predicted" in err
+
+
+def test_ctrl_c_is_answered_with_a_model_and_exit_code_130(tmp_path: Path) -> None:
+    write_molecules(tmp_path / "molecules.csv")
+    command = [
+        sys.executable,
+        "-m",
+        "mshgnn",
+        "train",
+        "molecules.csv",
+        *QUICK,
+        "--epochs",
+        "100000",
+        "--patience",
+        "99999",
+    ]
+    started = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "model" / "config.yaml").exists() and time.monotonic() < deadline:
+        time.sleep(0.2)
+    time.sleep(3)
+    started.send_signal(signal.SIGINT)
+    _, err = started.communicate(timeout=120)
+    assert started.returncode == 130
+    assert "holds the best epoch so far" in err
+    assert (tmp_path / "model" / "model_0" / "model.safetensors").exists()
+
+
+def test_the_quickstart_runs_as_it_is_written(cli: Cli) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    for name, content in re.findall(r"^`(\S+)`:\n\n```csv\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        Path(name).write_text(content)
+    write_molecules(Path("molecules.csv"))  # the page's are the user's own
+    commands = [
+        line.partition("#")[0]
+        for block in re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+        for line in block.splitlines()
+        if line.startswith("mshgnn")
+    ]
+    assert len(commands) >= 6
+    for command in commands:
+        words = shlex.split(command)[1:]
+        quick = QUICK if words[0] == "train" else []
+        code, out, err = cli(*words, *quick)
+        assert code == 0, (command, out, err)

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+from torch_geometric.data import Data
+
+from mshgnn.data import DataError
+from mshgnn.errors import UserError
+from mshgnn.predictor.estimators import MSHGraphClassifier, MSHGraphRegressor, MSHNodeClassifier
+
+pytestmark = pytest.mark.usefixtures("reference_backend")
+Array = np.ndarray[Any, Any]
+SMALL = {"hidden_channels": 8, "num_layers": 1}
+
+
+def graphs(count: int = 40) -> tuple[list[Data], Array, Array]:
+    """Paths of 2 to 9 nodes; the class says whether they are long, the number how long."""
+    made, kinds, sizes = [], [], []
+    for index in range(count):
+        size = 2 + index % 8
+        ends = torch.arange(size - 1)
+        edges = torch.stack([ends, ends + 1])
+        made.append(Data(x=torch.ones(size, 1), edge_index=torch.cat([edges, edges.flip(0)], dim=1)))
+        kinds.append("long" if size > 5 else "short")
+        sizes.append(100.0 + 10 * size)
+    return made, np.array(kinds), np.array(sizes)
+
+
+def ring(count: int = 60) -> tuple[Data, Array]:
+    x = torch.randn(count, 2)
+    ends = torch.arange(count)
+    return Data(x=x, edge_index=torch.stack([ends, (ends + 1) % count])), (x[:, 0] > 0).long().numpy() + 5
+
+
+def test_a_classifier_learns_and_names_the_classes_it_was_given() -> None:
+    X, y, _ = graphs()
+    model = MSHGraphClassifier("gcn", SMALL, epochs=60, learning_rate=0.02).fit(X, y)
+    assert model.classes_.tolist() == ["long", "short"]
+    assert model.score(X, y) > 0.9
+    assert np.allclose(model.predict_proba(X).sum(axis=1), 1, atol=1e-5)
+    assert set(model.predict(X)) <= {"long", "short"}
+
+
+def test_a_regressor_answers_in_the_units_of_its_targets() -> None:
+    X, _, y = graphs()
+    model = MSHGraphRegressor("gcn", SMALL, epochs=80, learning_rate=0.02).fit(X, y)
+    assert model.predict(X).shape == (40,)
+    assert model.score(X, y) > 0.8
+    both = np.stack([y, -y], axis=1)
+    assert MSHGraphRegressor("gcn", SMALL, epochs=2).fit(X, both).predict(X).shape == (40, 2)
+
+
+def test_the_targets_of_the_graphs_are_taken_without_y() -> None:
+    X, _, y = graphs(20)
+    for graph, value in zip(X, y, strict=True):
+        graph.y = torch.tensor([value])
+    model = MSHGraphRegressor("gcn", SMALL, epochs=2)
+    assert np.array_equal(model.fit(X).predict(X), model.fit(X, y).predict(X))
+
+
+def test_the_tools_of_scikit_learn_take_them() -> None:
+    X, y, _ = graphs(24)
+    model = MSHGraphClassifier("gcn", SMALL, epochs=2)
+    assert len(cross_val_score(model, X, y, cv=3)) == 3
+    search = GridSearchCV(model, {"learning_rate": [1e-3, 1e-2], "model": ["gcn", "gin"]}, cv=2).fit(X, y)
+    assert search.best_params_.keys() == {"learning_rate", "model"}
+    assert Pipeline([("as they are", FunctionTransformer()), ("net", model)]).fit(X, y).predict(X).shape == (24,)
+
+
+def test_nodes_are_cross_validated_by_their_numbers() -> None:
+    graph, y = ring()
+    model = MSHNodeClassifier(graph, "gcn", SMALL, epochs=30)
+    scores = cross_val_score(model, np.arange(60), y, cv=3)
+    assert len(scores) == 3
+    fitted = model.fit(np.arange(50), y[:50])
+    assert set(fitted.predict(np.arange(50, 60))) <= {5, 6}
+    assert fitted.predict_proba([0, 1]).shape == (2, 2)
+    with pytest.raises(DataError, match=r"outside 0\.\.59"):
+        fitted.predict([60])
+
+
+def test_parameters_are_those_of_the_signature_and_a_clone_is_unfitted() -> None:
+    model = MSHGraphClassifier("gin", epochs=7)
+    assert model.get_params()["epochs"] == 7
+    assert clone(model.set_params(epochs=9)).epochs == 9
+    with pytest.raises(NotFittedError):
+        model.predict(graphs(2)[0])
+
+
+def test_the_same_seed_gives_the_same_predictions() -> None:
+    X, y, _ = graphs(20)
+    first, second = (MSHGraphClassifier("gcn", SMALL, epochs=2).fit(X, y).predict_proba(X) for _ in range(2))
+    assert np.array_equal(first, second)
+
+
+def test_predictions_do_not_depend_on_the_company() -> None:
+    X, y, _ = graphs(20)
+    model = MSHGraphClassifier("gcn", SMALL, epochs=2).fit(X, y)
+    alone = np.concatenate([model.predict_proba([graph]) for graph in X])
+    assert np.allclose(alone, model.predict_proba(X), atol=1e-6)
+
+
+def test_mistakes_are_one_line() -> None:
+    X, y, _ = graphs(20)
+    with pytest.raises(DataError, match="19 targets for 20 graphs"):
+        MSHGraphClassifier("gcn", SMALL).fit(X, y[:-1])
+    with pytest.raises(UserError, match="unknown model 'gcnn'; did you mean 'gcn'"):
+        MSHGraphClassifier("gcnn").fit(X, y)
+    with pytest.raises(UserError, match=r"training.epochs: .* not '0'"):
+        MSHGraphClassifier("gcn", epochs=0).fit(X, y)
+    fitted = MSHGraphClassifier("gcn", SMALL, epochs=1).fit(X, y)
+    with pytest.raises(DataError, match="graph 0: 3 node features, the model was trained on 1"):
+        fitted.predict([Data(x=torch.ones(2, 3), edge_index=torch.empty(2, 0, dtype=torch.long))])
+    with pytest.raises(DataError, match="graph 0: x holds NaN"):
+        fitted.predict([Data(x=torch.full((2, 1), torch.nan), edge_index=torch.empty(2, 0, dtype=torch.long))])

@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import csv
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from predictor_helpers import Silent, config, molecules, nodes, shapes
+
+from mshgnn.data import DataError
+from mshgnn.errors import UserError
+from mshgnn.predictor.ensemble import Ensemble
+from mshgnn.predictor.evaluate import evaluate_file
+from mshgnn.predictor.predict import PredictionFailed, embed_file, predict_file, write_embeddings
+from mshgnn.predictor.train import train
+
+pytest.importorskip("rdkit")
+pytestmark = pytest.mark.usefixtures("reference_backend")
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An ensemble of three for numbers."""
+    folder = tmp_path_factory.mktemp("trained")
+    data = molecules(folder / "m.csv", rows=90)
+    train(config(data, "logp", folds=3, epochs=5), folder / "model", Silent())
+    return folder / "model"
+
+
+def test_all_columns_are_kept_and_every_row_has_one_row(trained: Path, tmp_path: Path) -> None:
+    data = molecules(tmp_path / "new.csv", rows=7, seed=1)
+    predict_file(Ensemble.load(trained), data, tmp_path / "out.csv")
+    rows = table(tmp_path / "out.csv")
+    added = ["logp_predicted", "logp_std", "logp_low", "logp_high", "distance", "beyond_training", "status"]
+    assert list(rows[0]) == ["name", "smiles", "logp", "kind", "toxic", "soluble", *added]
+    assert [{key: row[key] for key in table(data)[0]} for row in rows] == table(data)
+    for row in rows:
+        low, value, high = (float(row[key]) for key in ("logp_low", "logp_predicted", "logp_high"))
+        assert low < value < high
+        assert row["status"] == "ok"
+
+
+def test_targets_need_not_be_there(trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("smiles\nCCO\nCCCC\n")
+    predict_file(Ensemble.load(trained), tmp_path / "new.csv", tmp_path / "out.csv")
+    assert list(table(tmp_path / "out.csv")[0])[:3] == ["smiles", "logp", "logp_std"]
+
+
+def test_order_batches_and_a_new_process_change_nothing(trained: Path, tmp_path: Path) -> None:
+    data = molecules(tmp_path / "new.csv", rows=30, seed=2)
+    header, *lines = data.read_text().splitlines()
+    shuffled = random.Random(0).sample(lines, len(lines))
+    (tmp_path / "other.csv").write_text("\n".join([header, *shuffled]) + "\n")
+    predict_file(Ensemble.load(trained), data, tmp_path / "a.csv", chunk=500)
+    predict_file(Ensemble.load(trained), data, tmp_path / "b.csv", chunk=1)
+    predict_file(Ensemble.load(trained), tmp_path / "other.csv", tmp_path / "c.csv", chunk=7)
+    command = [sys.executable, "-m", "mshgnn", "predict", str(trained), str(data), "-o", str(tmp_path / "d.csv")]
+    subprocess.run(command, check=True, capture_output=True)
+    found = [{row["name"]: float(row["logp_predicted"]) for row in table(tmp_path / f"{name}.csv")} for name in "abcd"]
+    for other in found[1:]:
+        assert other.keys() == found[0].keys()
+        assert max(abs(other[key] - found[0][key]) for key in other) < 1e-5
+
+
+def test_rows_that_cannot_be_read_say_why_and_the_others_are_predicted(trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("smiles,note\nCCO,a\nC(C,b\nCC\n,d\nCCC,e\n")
+    written = predict_file(Ensemble.load(trained), tmp_path / "new.csv", tmp_path / "out.csv", chunk=2)
+    assert (written.rows, written.failed) == (5, 3)
+    rows = table(tmp_path / "out.csv")
+    assert [row["note"] for row in rows] == ["a", "b", "", "d", "e"]
+    assert "line 3: column 'smiles': not a molecule: 'C(C'" in rows[1]["status"]
+    assert "line 4: 1 cells, the header has 2" in rows[2]["status"]
+    assert [row["logp"] != "" for row in rows] == [True, False, False, False, True]
+    with pytest.raises(DataError, match="line 3: column 'smiles': not a molecule"):
+        predict_file(Ensemble.load(trained), tmp_path / "new.csv", tmp_path / "stop.csv", on_error="stop")
+    assert not (tmp_path / "stop.csv").exists()
+
+
+def test_a_file_without_one_good_row_is_failed_work(trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("smiles\nC(C\n")
+    with pytest.raises(PredictionFailed, match="not one of 1 rows"):
+        predict_file(Ensemble.load(trained), tmp_path / "new.csv", tmp_path / "out.csv")
+    (tmp_path / "new.csv").write_text("smiles\n")
+    with pytest.raises(DataError, match="there are no rows"):
+        predict_file(Ensemble.load(trained), tmp_path / "new.csv", tmp_path / "out.csv")
+    (tmp_path / "new.csv").write_text("mol\nCC\n")
+    with pytest.raises(DataError, match="no column 'smiles'; columns are mol"):
+        predict_file(Ensemble.load(trained), tmp_path / "new.csv", tmp_path / "out.csv")
+    assert list(tmp_path.glob("*.writing")) == []
+
+
+def test_what_is_far_from_the_training_data_is_flagged(trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("smiles\nCCCO\n[U+4].[Pu].FC(F)(F)S(=O)(=O)OB1OC2=NN=NC2=C1C#CBr\n")
+    predict_file(Ensemble.load(trained), tmp_path / "new.csv", tmp_path / "out.csv")
+    near, far = table(tmp_path / "out.csv")
+    assert float(near["distance"]) <= 1 < float(far["distance"])
+    assert (near["beyond_training"], far["beyond_training"]) == ("0", "1")
+
+
+def test_intervals_hold_their_share_of_new_values(trained: Path, tmp_path: Path) -> None:
+    found = evaluate_file(Ensemble.load(trained), molecules(tmp_path / "new.csv", rows=300, seed=5))
+    assert found.promised == 0.9
+    assert found.held is not None
+    assert found.held >= 0.86  # 300 values: two standard deviations below 0.9
+
+
+def test_evaluate_measures_what_predict_writes(trained: Path, tmp_path: Path) -> None:
+    data = molecules(tmp_path / "new.csv", rows=20, seed=3)
+    predict_file(Ensemble.load(trained), data, tmp_path / "out.csv")
+    errors = np.array([float(row["logp"]) - float(row["logp_predicted"]) for row in table(tmp_path / "out.csv")])
+    metrics = evaluate_file(Ensemble.load(trained), data).metrics
+    assert next(iter(metrics)) == "rmse"
+    assert metrics["rmse"] == pytest.approx(float(np.sqrt(np.mean(errors**2))), rel=1e-5)
+    assert metrics["mae"] == pytest.approx(float(np.mean(np.abs(errors))), rel=1e-5)
+    (tmp_path / "no.csv").write_text("smiles\nCC\n")
+    with pytest.raises(DataError, match="no column 'logp' to compare with; columns are smiles"):
+        evaluate_file(Ensemble.load(trained), tmp_path / "no.csv")
+
+
+def test_embeddings_as_npz_and_csv(trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("smiles\nCCO\nC(C\nCCC\n")
+    found = embed_file(Ensemble.load(trained), tmp_path / "new.csv")
+    assert found.rows.tolist() == [0, 2]
+    write_embeddings(found, tmp_path / "e.npz")
+    write_embeddings(found, tmp_path / "e.csv")
+    loaded = np.load(tmp_path / "e.npz", allow_pickle=False)
+    assert loaded["embeddings"].shape[0] == 2
+    listed = np.array([[float(v) for k, v in row.items() if k != "row"] for row in table(tmp_path / "e.csv")])
+    assert np.allclose(listed, loaded["embeddings"], atol=1e-5)
+    with pytest.raises(DataError, match="--member 3: the model has 3"):
+        embed_file(Ensemble.load(trained), tmp_path / "new.csv", member=3)
+
+
+def test_classes_have_probabilities_and_an_unseen_one_is_refused(tmp_path: Path) -> None:
+    data = molecules(tmp_path / "m.csv")
+    train(config(data, "kind"), tmp_path / "model", Silent())
+    model = Ensemble.load(tmp_path / "model")
+    predict_file(model, data, tmp_path / "out.csv")
+    for row in table(tmp_path / "out.csv"):
+        shares = {name: float(row[f"kind_prob_{name}"]) for name in ("alcohol", "alkane")}
+        assert sum(shares.values()) == pytest.approx(1, abs=1e-5)
+        assert row["kind_predicted"] == max(shares, key=lambda name: shares[name])
+        assert float(row["kind_prob"]) == max(shares.values())
+    (tmp_path / "new.csv").write_text("smiles,kind\nCC,alkane\nCCN,amine\n")
+    with pytest.raises(DataError, match=r"line 3: column 'kind': class 'amine' was not in the training data"):
+        evaluate_file(model, tmp_path / "new.csv")
+
+
+def test_labels_with_blanks(tmp_path: Path) -> None:
+    data = molecules(tmp_path / "m.csv")
+    train(config(data, "toxic", "soluble"), tmp_path / "model", Silent())
+    predict_file(Ensemble.load(tmp_path / "model"), data, tmp_path / "out.csv")
+    row = table(tmp_path / "out.csv")[0]
+    assert row["toxic_predicted"] == str(int(float(row["toxic_prob"]) > 0.5))
+    assert set(evaluate_file(Ensemble.load(tmp_path / "model"), data).metrics) == {"roc_auc", "average_precision"}
+
+
+def test_graphs_of_a_jsonl_with_an_unknown_label_and_another_width(tmp_path: Path) -> None:
+    train(config(shapes(tmp_path / "s.jsonl"), model={"name": "gcn", "hidden_channels": 8}), tmp_path / "m", Silent())
+    lines = [
+        {"edges": [[0, 1]], "node_labels": ["a", "zinc"]},
+        {"edges": [[0, 1]], "node_features": [[1.0], [2.0]]},
+        {"edges": [[0, 5]], "node_labels": ["a", "b"]},
+        {"edges": [], "node_labels": ["b"], "target": "ring"},
+    ]
+    (tmp_path / "new.jsonl").write_text("\n".join(json.dumps(line) for line in lines) + '\n{"edges": [[0,')
+    written = predict_file(Ensemble.load(tmp_path / "m"), tmp_path / "new.jsonl", tmp_path / "out.csv")
+    status = [row["status"] for row in table(tmp_path / "out.csv")]
+    assert (written.rows, status[0], status[3]) == (5, "ok", "ok")
+    assert "line 2: no node_labels, which the model was trained on" in status[1]
+    assert "line 3: edge 0 names unknown node 5" in status[2]
+    assert "line 5: " in status[4]
+
+
+def test_another_width_is_refused_with_its_line(tmp_path: Path) -> None:
+    rows = [{"edges": [[0, 1]], "node_features": [[row, 1], [2, row]], "target": row % 2} for row in range(20)]
+    (tmp_path / "s.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    train(config(tmp_path / "s.jsonl", model={"name": "gcn", "hidden_channels": 8}), tmp_path / "m", Silent())
+    (tmp_path / "new.jsonl").write_text(json.dumps({"edges": [], "node_features": [[1, 2, 3]]}))
+    with pytest.raises(DataError, match="line 1: 3 node features, the model was trained on 2"):
+        predict_file(Ensemble.load(tmp_path / "m"), tmp_path / "new.jsonl", tmp_path / "out.csv", on_error="stop")
+
+
+def test_nodes_are_predicted_without_their_labels(tmp_path: Path) -> None:
+    folder = nodes(tmp_path / "graph")
+    train(config(folder, model={"name": "gcn", "hidden_channels": 8}, epochs=5), tmp_path / "model", Silent())
+    model = Ensemble.load(tmp_path / "model")
+    whole = evaluate_file(model, folder)
+    assert whole.items == 40
+    lines = [line.rpartition(",")[0] for line in (folder / "nodes.csv").read_text().splitlines()]
+    (folder / "nodes.csv").write_text("\n".join(lines) + "\n")
+    predict_file(model, folder, tmp_path / "out.csv")
+    assert list(table(tmp_path / "out.csv")[0])[:3] == ["id", "size", "label"]
+    with pytest.raises(DataError, match="the model was trained on nodes"):
+        predict_file(model, molecules(tmp_path / "m.csv"), tmp_path / "out.csv")
+    (folder / "nodes.csv").write_text("id,size\nn0,nan\n")
+    (folder / "edges.csv").write_text("from,to\n")
+    with pytest.raises(DataError, match="line 2: column 'size': not a number: 'nan'"):
+        predict_file(model, folder, tmp_path / "out.csv")
+
+
+def test_a_damaged_or_foreign_folder_is_refused(trained: Path, tmp_path: Path) -> None:
+    import shutil
+
+    with pytest.raises(UserError, match="no trained model"):
+        Ensemble.load(tmp_path)
+    for name, message in (
+        ("model_0/reach.safetensors", "is damaged"),
+        ("model_1/model.safetensors", "is damaged"),
+        ("model_0/fold.json", "is damaged"),
+        ("schema.json", "not JSON"),
+        ("calibration.json", "is damaged"),
+    ):
+        copy = tmp_path / "copy"
+        shutil.copytree(trained, copy)
+        (copy / name).write_bytes((copy / name).read_bytes()[:20])
+        with pytest.raises(UserError, match=message):
+            Ensemble.load(copy)
+        shutil.rmtree(copy)

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+import torch
+from predictor_helpers import Silent, config, molecules, nodes, shapes
+
+from mshgnn.errors import UserError
+from mshgnn.predictor.config import load_config
+from mshgnn.predictor.ensemble import Ensemble
+from mshgnn.predictor.fold import TrainingFailed
+from mshgnn.predictor.train import train
+
+pytest.importorskip("rdkit")
+pytestmark = pytest.mark.usefixtures("reference_backend")
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_training_leaves_everything_that_was_promised(tmp_path: Path) -> None:
+    watcher = Silent()
+    summary = train(config(molecules(tmp_path / "m.csv"), "logp", controls=True), tmp_path / "model", watcher)
+    assert "task: graph regress: number logp; metric rmse; split random 48/6/6" in watcher.said[0]
+    assert [line.name for line in summary.lines] == ["gine", "mean", "Morgan forest"]
+    names = {path.name for path in (tmp_path / "model").iterdir()}
+    expected = {"config.yaml", "splits.json", "metrics.json", "schema.json", "test_predictions.csv", "history.csv"}
+    assert expected | {"report.html", "calibration.json", "model_0"} == names
+    assert len(table(tmp_path / "model" / "history.csv")) == 3
+    page = (tmp_path / "model" / "report.html").read_text()
+    assert "Morgan forest" in page
+    assert "<polyline" in page
+    assert "http" not in page
+
+
+def test_the_reported_metric_is_that_of_the_predictions_written(tmp_path: Path) -> None:
+    train(config(molecules(tmp_path / "m.csv"), "logp"), tmp_path / "model", Silent())
+    rows = table(tmp_path / "model" / "test_predictions.csv")
+    errors = [float(row["logp_true"]) - float(row["logp"]) for row in rows]
+    metrics = json.loads((tmp_path / "model" / "metrics.json").read_text())
+    assert metrics["mean"] == pytest.approx(math.sqrt(sum(e * e for e in errors) / len(errors)), rel=1e-5)
+    assert "best on validation" in metrics["rule"]
+    splits = json.loads((tmp_path / "model" / "splits.json").read_text())
+    assert [int(row["row"]) for row in rows] == splits[0]["test"]
+    source = table(tmp_path / "m.csv")
+    assert float(rows[0]["logp_true"]) == pytest.approx(float(source[splits[0]["test"][0]]["logp"]))
+
+
+def test_the_schema_is_of_the_training_part_alone(tmp_path: Path) -> None:
+    data = molecules(tmp_path / "m.csv")
+    train(config(data, "logp"), tmp_path / "model", Silent())
+    train_rows = json.loads((tmp_path / "model" / "splits.json").read_text())[0]["train"]
+    values = torch.tensor([float(table(data)[row]["logp"]) for row in train_rows])
+    schema = json.loads((tmp_path / "model" / "model_0" / "schema.json").read_text())
+    assert schema["target_mean"][0] == pytest.approx(float(values.mean()), rel=1e-5)
+    assert schema["target_std"][0] == pytest.approx(float(values.std()), rel=1e-5)
+
+
+def test_a_saved_config_runs_again_to_the_same_weights(tmp_path: Path) -> None:
+    train(config(molecules(tmp_path / "m.csv"), "kind"), tmp_path / "one", Silent())
+    train(load_config(tmp_path / "one" / "config.yaml"), tmp_path / "two", Silent())
+    first, second = (tmp_path / name / "model_0" / "model.safetensors" for name in ("one", "two"))
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_an_ensemble_tests_every_row_once_and_does_not_train_a_finished_fold_again(tmp_path: Path) -> None:
+    asked = config(molecules(tmp_path / "m.csv"), "logp", folds=3)
+    interrupted = Silent(stop_after=2)
+    assert train(asked, tmp_path / "model", interrupted).interrupted
+    assert (interrupted.begun, len(Ensemble.load(tmp_path / "model").members)) == ([0], 1)
+    first, second = Silent(), Silent()
+    summary = train(asked, tmp_path / "model", first)
+    assert (first.begun, summary.interrupted) == ([0, 1, 2], False)
+    train(asked, tmp_path / "model", second)
+    assert second.begun == []
+    rows = [int(row["row"]) for row in table(tmp_path / "model" / "test_predictions.csv")]
+    assert sorted(rows) == list(range(60))
+    metrics = json.loads((tmp_path / "model" / "metrics.json").read_text())
+    assert len(metrics["per_fold"]) == 3
+    assert metrics["spread_is"] == "standard deviation over 3 folds"
+
+
+def test_ctrl_c_leaves_a_model_that_can_be_loaded(tmp_path: Path) -> None:
+    summary = train(config(molecules(tmp_path / "m.csv"), "logp"), tmp_path / "model", Silent(stop_after=2))
+    assert summary.interrupted
+    assert json.loads((tmp_path / "model" / "metrics.json").read_text())["interrupted"]
+    assert len(Ensemble.load(tmp_path / "model").members) == 1
+
+
+def test_ctrl_c_before_the_first_epoch_leaves_no_model(tmp_path: Path) -> None:
+    class Hasty(Silent):
+        def begin(self, fold: int, folds: int, todo: int) -> NoReturn:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(config(molecules(tmp_path / "m.csv"), "logp"), tmp_path / "model", Hasty())
+    with pytest.raises(UserError, match="no member is trained yet"):
+        Ensemble.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("targets", "said"),
+    [
+        (("kind",), "graph classify: class of 2 (alcohol, alkane) kind; metric accuracy; split stratified"),
+        (("toxic", "soluble"), "graph multilabel: 0/1 labels toxic, soluble; metric roc_auc; split random"),
+    ],
+)
+def test_the_task_is_inferred_and_said(tmp_path: Path, targets: tuple[str, ...], said: str) -> None:
+    watcher = Silent()
+    train(config(molecules(tmp_path / "m.csv"), *targets, controls=True), tmp_path / "model", watcher)
+    assert said in watcher.said[0]
+
+
+def test_graphs_of_jsonl_and_nodes_of_tables_are_trained(tmp_path: Path) -> None:
+    train(config(shapes(tmp_path / "s.jsonl"), model={"name": "gcn", "hidden_channels": 8}), tmp_path / "a", Silent())
+    watcher = Silent()
+    train(config(nodes(tmp_path / "graph"), model={"name": "gcn", "hidden_channels": 8}), tmp_path / "b", watcher)
+    assert "task: node classify: class of 2 (big, small) label" in watcher.said[0]
+
+
+def test_rare_classes_are_weighted_when_asked(tmp_path: Path) -> None:
+    data = molecules(tmp_path / "m.csv")
+    weights = []
+    for name in ("none", "balanced"):
+        train(config(data, "kind", training={"class_weights": name}), tmp_path / name, Silent())
+        weights.append((tmp_path / name / "model_0" / "model.safetensors").read_bytes())
+    assert weights[0] != weights[1]
+
+
+def test_a_folder_of_another_training_is_left_alone(tmp_path: Path) -> None:
+    data = molecules(tmp_path / "m.csv")
+    train(config(data, "logp"), tmp_path / "model", Silent())
+    with pytest.raises(UserError, match=r"holds another training \(training.epochs was 3, is now 4\)"):
+        train(config(data, "logp", epochs=4), tmp_path / "model", Silent())
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").write_text("dear")
+    with pytest.raises(UserError, match="is not empty and no model"):
+        train(config(data, "logp"), tmp_path / "full", Silent())
+
+
+@pytest.mark.parametrize(
+    ("content", "target", "message"),
+    [
+        ("", "y", "no column 'smiles'"),
+        ("smiles,y\n", "y", "there are no molecules"),
+        ("smiles,y\nCC,1.5\n", "z", "line 1: no column 'z'; columns are smiles, y"),
+        ("smiles,y,y\nCC,1.5,2\n", "y", "line 1: column 'y' is there twice"),
+        ("smiles,y\nCC,1.5\nC", "y", "line 3: 1 cells, the header has 2"),
+        ("smiles,y\nCC,1.5\nC,1e99\n", "y", "line 3: column 'y': "),
+        ("smiles,y\nCC,1.5\n", "y", "are too few for 10 parts"),
+    ],
+)
+def test_bad_files_are_one_line(tmp_path: Path, content: str, target: str, message: str) -> None:
+    (tmp_path / "m.csv").write_text(content)
+    with pytest.raises(UserError, match=message.replace("(", r"\(")) as caught:
+        train(config(tmp_path / "m.csv", target), tmp_path / "model", Silent())
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_wrong_task_is_one_line(tmp_path: Path) -> None:
+    data = molecules(tmp_path / "m.csv")
+    with pytest.raises(UserError, match="not a number"):
+        train(config(data, "kind", objective="regress"), tmp_path / "model", Silent())
+    with pytest.raises(UserError, match="unknown model 'gime'; did you mean 'gine'"):
+        train(config(data, "logp", model={"name": "gime"}), tmp_path / "model", Silent())
+
+
+def test_a_loss_that_is_no_number_is_failed_work(tmp_path: Path) -> None:
+    rows = "".join(f"{'C' * (1 + row % 9)},{row}.5\n" for row in range(30))
+    (tmp_path / "m.csv").write_text("smiles,y\n" + rows)
+    wild = {"learning_rate": 1e30, "schedule": "none"}
+    with pytest.raises(TrainingFailed, match="no number"):
+        train(config(tmp_path / "m.csv", "y", training=wild), tmp_path / "model", Silent())

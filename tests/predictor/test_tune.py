@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from predictor_helpers import Silent, config, molecules
+
+from mshgnn.errors import UserError
+from mshgnn.predictor.config import load_config
+from mshgnn.predictor.train import train
+from mshgnn.predictor.tune import seconds_of, tune
+from mshgnn.training.curves import Curves
+from mshgnn.training.loop import train_fold
+
+pytestmark = pytest.mark.usefixtures("reference_backend")
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("30m", 1800), ("1.5h", 5400)])
+def test_budgets(text: str, seconds: float) -> None:
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["30", "m", "-3m", "0s", "3 days"])
+def test_what_is_no_budget_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match="must look like 90s, 30m or 2h"):
+        seconds_of(text)
+
+
+def test_the_result_is_a_config_that_train_takes_and_trials_are_kept(tmp_path: Path) -> None:
+    pytest.importorskip("optuna")
+    pytest.importorskip("rdkit")
+    asked = config(molecules(tmp_path / "m.csv"), "logp", epochs=2, model={"name": "gcn", "num_layers": 2})
+    said: list[str] = []
+    first = tune(asked, tmp_path / "tuned.yaml", 4, said.append)
+    assert first.best <= first.first  # RMSE: the first trial is what was asked for
+    again = tune(asked, tmp_path / "tuned.yaml", 1, said.append)
+    assert again.trials > first.trials
+    assert f"{first.trials} trials are there already" in said
+    tuned = load_config(tmp_path / "tuned.yaml")
+    assert tuned == again.config
+    train(tuned, tmp_path / "model", Silent())
+
+
+def test_the_test_part_is_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("optuna")
+    pytest.importorskip("rdkit")
+    seen: list[int] = []
+
+    def watched(*arguments: Any, **named: Any) -> Curves:
+        seen.append(len(arguments[2].test))
+        return train_fold(*arguments, **named)
+
+    monkeypatch.setattr("mshgnn.predictor.tune.train_fold", watched)
+    tune(config(molecules(tmp_path / "m.csv"), "logp", epochs=1), tmp_path / "tuned.yaml", 1, lambda line: None)
+    assert set(seen) == {0}
