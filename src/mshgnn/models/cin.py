@@ -66,5 +66,5 @@ class CIN(CellNetwork):
 
 
 MODELS = {
-    "cin": ModelBuilder('CIN ("cellular")', "Bodnar et al., 2021", CIN, options_of(CIN), tasks=("graph",)),
+    "cin": ModelBuilder("CIN", "Bodnar et al., 2021", CIN, options_of(CIN), tasks=("graph",)),
 }

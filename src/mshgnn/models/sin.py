@@ -66,5 +66,5 @@ class SIN(CellNetwork):
 
 
 MODELS = {
-    "sin": ModelBuilder('SIN ("topological")', "Bodnar et al., 2021", SIN, options_of(SIN), tasks=("graph",)),
+    "sin": ModelBuilder("SIN", "Bodnar et al., 2021", SIN, options_of(SIN), tasks=("graph",)),
 }

@@ -174,6 +174,20 @@ def _conditions(environment: dict[str, Any]) -> str:
     return f"{threads} thread{'s' if threads > 1 else ''}, freed memory {environment['freed_memory']}"
 
 
+def models(results: Results) -> str:
+    """All models of the registry."""
+    from mshgnn.reproduction.models_table import models_table  # with torch, which no record needs
+
+    return models_table()
+
+
+def who_separates(results: Results) -> str:
+    """Which models tell which graphs apart."""
+    from mshgnn.reproduction import separation  # with torch, too
+
+    return separation.who_separates()
+
+
 TABLES: dict[str, Callable[[Results], str]] = {
     "readme": readme,
     "graph-models": graph_models,
@@ -188,6 +202,8 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "capacity": capacity,
     **{f"trials-{question}": partial(trials, question=question) for question in TRIAL_QUESTIONS},
     "bench": bench,
+    "models": models,
+    "who-separates": who_separates,
 }
 
 
