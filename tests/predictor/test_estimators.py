@@ -112,8 +112,8 @@ def test_mistakes_are_one_line() -> None:
     X, y, _ = graphs(20)
     with pytest.raises(DataError, match="19 targets for 20 graphs"):
         MSHGraphClassifier("gcn", SMALL).fit(X, y[:-1])
-    with pytest.raises(UserError, match="unknown model 'gcnn'; did you mean 'gcn'"):
-        MSHGraphClassifier("gcnn").fit(X, y)
+    with pytest.raises(UserError, match="unknown model 'transfomer'; did you mean 'transformer'"):
+        MSHGraphClassifier("transfomer").fit(X, y)
     with pytest.raises(UserError, match=r"training.epochs: .* not '0'"):
         MSHGraphClassifier("gcn", epochs=0).fit(X, y)
     fitted = MSHGraphClassifier("gcn", SMALL, epochs=1).fit(X, y)
