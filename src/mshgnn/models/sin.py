@@ -21,18 +21,8 @@ from mshgnn.structure.cells import clique_complex
 class SIN(CellNetwork):
     """The network on cliques.
 
-    Args:
-        in_channels: width of the node features.
-        out_channels: number of classes, or of targets.
-        task: ``"graph"``.
-        hidden_channels: width of the states.
-        num_layers: number of layers.
-        dimension: of the largest simplices, 2 for triangles.
-        norm: batch norm, over the cells of a dimension.
-        coboundaries: whether messages see the cell above that they go through.
-        cell_features: how a cell's first state is made of its nodes' features.
-        readout: how states are pooled.
-        dropout: share dropped before the last map.
+    The arguments are those of :class:`mshgnn.models.cin.CIN`, with the ``dimension`` of the largest simplices (2 for
+    triangles) in the place of its rings; messages do not see the cell above by default.
     """
 
     @checked
