@@ -110,7 +110,7 @@ def test_own_graphs_run_and_runs_without_a_finished_fold_do_not_hide_the_others(
         (["--set", "dataset.path=shapes.jsonl"], "two data sets"),
         (["--set", "training.learning_rate=.inf"], "training.learning_rate"),
         (["--set", "dataset.name=MUTAGG"], "MUTAG"),
-        (["--set", "model.name=gcnn"], "did you mean 'gcn'?"),
+        (["--set", "model.name=transfomer"], "did you mean 'transformer'?"),
         (["--set", "model.layers=4"], "num_layers"),
         (["--set", "splits=mine"], "splits must be one of"),
         (["--set", "dataset.features=colour"], "features must be one of"),

@@ -45,7 +45,8 @@ def atlas() -> tuple[Batch, Tensor]:
 
 @pytest.mark.parametrize(
     ("preset", "options"),
-    [("stable", {}), ("paper", {"readout_reduce": "sum"}), ("paper", {"readout": "sum"})],
+    # A scale of one: at 0.3 the first phases are so small that high orders of their sines drown in rounding.
+    [("stable", {"phase_scale": 1.0}), ("paper", {"readout_reduce": "sum"}), ("paper", {"readout": "sum"})],
     ids=["stable", "paper, frequency-aware sum", "paper, sum of states"],
 )
 def test_separates_exactly_what_1wl_separates(
