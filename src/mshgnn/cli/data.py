@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-data_app = typer.Typer(help="Data sets: list, check, prepare, draw.", no_args_is_help=True)
+data_app = typer.Typer(help="Data sets: list, check, prepare, draw, make up.", no_args_is_help=True)
 
 
 @data_app.command("list")
@@ -112,6 +112,25 @@ def fetch(names: Annotated[list[str], typer.Argument(help="Names, or 'all' for t
         dataset = load(entry.name)
         count = f"{dataset.num_items:,} {'graphs' if dataset.task == 'graph' else 'nodes'}"
         print(f"{entry.name}: {count}, checksum {dataset.checksum[:16]}")
+
+
+@data_app.command()
+def example(
+    kind: Annotated[str, typer.Argument(help="molecules, nodes or graphs.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Default: molecules.csv, network/ or graphs.jsonl.")
+    ] = None,
+    rows: Annotated[int, typer.Option(help="How many molecules, nodes or graphs.")] = 300,
+    seed: Annotated[int, typer.Option(help="Another seed, other rows by the same rule.")] = 0,
+) -> None:
+    """Write a small made-up data set to try the commands on: a table of SMILES, nodes.csv and edges.csv, or a .jsonl.
+
+    Example: mshgnn data example molecules --out molecules.csv
+    """
+    from mshgnn.data.examples import write_example
+
+    path = write_example(kind, out, rows, seed)
+    print(f"wrote {path}: {rows:,} {kind}, made up by rule, not measured")
 
 
 @data_app.command()
