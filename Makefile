@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test test-slow lint format bench tables clean
+.PHONY: help setup demo test test-slow lint format bench tables docs clean
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -16,7 +16,7 @@ $(READY): pyproject.toml constraints.txt
 
 setup: $(READY)  ## make .venv with the pinned versions
 
-demo: $(READY)  ## the joint structure-frequency task, end to end, with pictures
+demo: $(READY)  ## the tool on a made-up set, then the joint structure-frequency task
 	$(BIN)/mshgnn demo
 
 test: $(READY)  ## the test suite
@@ -40,5 +40,8 @@ bench: $(READY)  ## speed and memory against PyG's layers
 tables: $(READY)  ## regenerate the tables of README and docs from results/
 	$(BIN)/mshgnn tables
 
-clean:  ## remove .venv and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+docs: $(READY)  ## the docs site, site/index.html; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+clean:  ## remove .venv, the site and caches
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache

@@ -1,4 +1,4 @@
-"""The pages lead where they say, and their Python runs."""
+"""The pages lead where they say, and every code block on them does what it says."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
-from torch_geometric.data import Batch, Data
+
+from mshgnn.errors import UserError
+from support.pages import RUN, SHOWN, blocks_of, play
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -21,7 +22,8 @@ def anchors(page: Path) -> set[str]:
 
 
 def links(page: Path) -> Iterator[str]:
-    found = re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    found = re.findall(r"\]\(([^)\s]+)\)", text)
     return (link for link in found if "://" not in link)
 
 
@@ -56,9 +58,41 @@ def test_the_effects_on_the_page_of_stability_are_those_of_the_notebook() -> Non
         assert all(f"| {figure} |" in table for figure in figures), line
 
 
-def test_the_python_of_the_readme_runs() -> None:
-    (code,) = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL | re.M)
-    ring = torch.tensor([[0, 1, 2], [1, 2, 0]])
-    names = {"data": Batch.from_data_list([Data(x=torch.randn(3, 7), edge_index=ring) for _ in range(4)])}
-    exec(code, names)
-    assert names["logits"].shape == (4, 2)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_names_its_language_and_none_is_left_out_silently(page: Path) -> None:
+    blocks = blocks_of(page)
+    fences = re.findall(r"^```", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(fences) == 2 * len(blocks), "a fence that is not understood"
+    for block in blocks:
+        assert block.language in (*RUN, *SHOWN), f"{block.where}: {block.language!r}"
+        assert block.language in RUN or not re.search(r"^\s*mshgnn ", block.code, re.MULTILINE), block.where
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if any(block.is_run for block in blocks_of(page))],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_a_reader_can_type_in_the_blocks_of_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MSHGNN_DATA", str(tmp_path / "prepared"))
+    monkeypatch.setenv("COLUMNS", "120")
+    folder = tmp_path / "reader"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    play(blocks_of(page))
+
+
+def test_a_block_that_fails_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text("```python\nassert False\n```\n", encoding="utf-8")
+    with pytest.raises(AssertionError):
+        play(blocks_of(page))
+    page.write_text("```bash\nmshgnn models no-such-model\n```\n", encoding="utf-8")
+    with pytest.raises(UserError, match="no-such-model"):
+        play(blocks_of(page))
+    page.write_text("```bash\nrm -rf something\n```\n", encoding="utf-8")
+    with pytest.raises(AssertionError, match="needs a marker"):
+        play(blocks_of(page))
+    page.write_text("<!-- not run: it fails -->\n```python\nassert False\n```\n", encoding="utf-8")
+    play(blocks_of(page))

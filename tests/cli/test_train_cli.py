@@ -1,10 +1,9 @@
-"""The commands for one's own data as a user types them, mistakes included, and those of the quickstart."""
+"""The commands for one's own data as a user types them, mistakes included."""
 
 from __future__ import annotations
 
 import csv
 import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -20,7 +19,6 @@ from mshgnn.cli import main
 pytest.importorskip("rdkit")
 pytestmark = pytest.mark.usefixtures("reference_backend")
 Cli = Callable[..., tuple[int, str, str]]
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "quickstart.md"
 QUICK = ["--model", "gine", "--set", "hidden_channels=8", "--set", "num_layers=1", "--epochs", "3", "--no-controls"]
 
 
@@ -134,22 +132,3 @@ def test_ctrl_c_is_answered_with_a_model_and_exit_code_130(tmp_path: Path) -> No
     assert started.returncode == 130
     assert "holds the best epoch so far" in err
     assert (tmp_path / "model" / "model_0" / "model.safetensors").exists()
-
-
-def test_the_quickstart_runs_as_it_is_written(cli: Cli) -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    for name, content in re.findall(r"^`(\S+)`:\n\n```csv\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
-        Path(name).write_text(content)
-    write_molecules(Path("molecules.csv"))  # the page's are the user's own
-    commands = [
-        line.partition("#")[0]
-        for block in re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-        for line in block.splitlines()
-        if line.startswith("mshgnn")
-    ]
-    assert len(commands) >= 6
-    for command in commands:
-        words = shlex.split(command)[1:]
-        quick = QUICK if words[0] == "train" else []
-        code, out, err = cli(*words, *quick)
-        assert code == 0, (command, out, err)

@@ -127,7 +127,7 @@ def example(
 
     Example: mshgnn data example molecules --out molecules.csv
     """
-    from mshgnn.data.examples import write_example
+    from mshgnn.data.example_sets import write_example
 
     path = write_example(kind, out, rows, seed)
     print(f"wrote {path}: {rows:,} {kind}, made up by rule, not measured")

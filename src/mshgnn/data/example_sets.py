@@ -52,7 +52,7 @@ def write_nodes(path: Path, rows: int, seed: int) -> None:
     for index, community in enumerate(members):
         traces = [f"{draw.gauss(1.0 if place == community else 0.0, 1.0):.3f}" for place in range(len(COMMUNITIES))]
         nodes.append((f"p{index}", *traces, COMMUNITIES[community]))
-    edges = set()
+    edges: set[tuple[int, int]] = set()
     while len(edges) < 3 * rows:
         a, b = draw.randrange(rows), draw.randrange(rows)
         if a < b and (members[a] == members[b] or draw.random() < 0.15):

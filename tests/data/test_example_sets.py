@@ -9,7 +9,7 @@ import pytest
 from rdkit import Chem
 
 from mshgnn.data import DataError, load_own
-from mshgnn.data.examples import KINDS, write_example
+from mshgnn.data.example_sets import KINDS, write_example
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
