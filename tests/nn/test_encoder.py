@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
+import threading
 
 import pytest
 import torch
@@ -52,3 +54,34 @@ def test_an_encoder_that_has_seen_sparse_features_can_be_copied() -> None:
     torch.testing.assert_close(copy.deepcopy(encoder)(x), encoder(x))
     torch.testing.assert_close(pickle.loads(pickle.dumps(encoder))(x), encoder(x))
     assert set(encoder.state_dict()) == {"weight"}
+
+
+def test_four_threads_with_one_encoder_get_their_own_gradients() -> None:
+    encoder = Encoder(5, 3)
+    dense = [sparse_rows(seed) for seed in range(4)]
+    expected = [gradient_of(encoder, x) for x in dense]
+    wrong: list[int] = []
+
+    def train(turn: int) -> None:
+        for _ in range(300):
+            found = gradient_of(encoder, dense[turn].to_sparse_csr())
+            if not torch.allclose(found, expected[turn], rtol=1e-4, atol=1e-5):
+                wrong.append(turn)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        workers = [threading.Thread(target=train, args=(turn,)) for turn in range(4)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert not wrong
+
+
+def gradient_of(encoder: Encoder, x: Tensor) -> Tensor:
+    """The weight's gradient, without a trace on the encoder."""
+    (found,) = torch.autograd.grad(encoder(x).square().sum(), encoder.weight)
+    return found

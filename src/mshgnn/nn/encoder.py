@@ -30,9 +30,10 @@ class Encoder(nn.Linear):
         if input.requires_grad:
             raise UserError("x is sparse and requires a gradient, which only dense features get")
         changes = None if input.is_inference() else input._version
-        if self._transposed is None or self._transposed[0] is not input or self._transposed[1] != changes:
-            self._transposed = (input, changes, input.t().to_sparse_csr())
-        product: Tensor = _SparseProduct.apply(input, self._transposed[2], self.weight.t())  # type: ignore[no-untyped-call]
+        seen = self._transposed  # read once: another thread may write it between two looks
+        if seen is None or seen[0] is not input or seen[1] != changes:
+            seen = self._transposed = (input, changes, input.t().to_sparse_csr())
+        product: Tensor = _SparseProduct.apply(input, seen[2], self.weight.t())  # type: ignore[no-untyped-call]
         return product if self.bias is None else product + self.bias
 
     def __getstate__(self) -> dict[str, object]:

@@ -85,6 +85,13 @@ def check_csr(rowptr: Tensor, sender: Tensor, num_senders: int) -> None:
 @torch.library.custom_op("mshgnn::sort_by_receiver", mutates_args=())
 def _sort_by_receiver(edge_index: Tensor, num_senders: int, num_receivers: int) -> tuple[Tensor, Tensor, Tensor]:
     """The sort behind :func:`receiver_csr`; opaque to ``torch.compile`` so that it may look at values."""
+    from mshgnn.ops.backends.cpu.threads import safe_after_fork  # which is above this module
+
+    with safe_after_fork():
+        return _sort(edge_index, num_senders, num_receivers)
+
+
+def _sort(edge_index: Tensor, num_senders: int, num_receivers: int) -> tuple[Tensor, Tensor, Tensor]:
     # A copy is checked, then sorted: whoever writes to the original meanwhile cannot get past the check.
     sender, receiver = edge_index.clone(memory_format=torch.contiguous_format).unbind(0)
     check_range("edge_index[0]", sender, num_senders)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 
 import pytest
 import torch
@@ -88,21 +90,55 @@ def test_same_bits_in_python_threads_side_by_side(kind: str) -> None:
     assert torch.get_num_threads() == 2
 
 
-def test_matrix_products_inside_a_chunk_have_one_thread() -> None:
+def mkl_threads() -> int:
+    """Threads on which a matrix product that this thread calls would compute."""
+    library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"))
+    return int(library.MKL_Get_Max_Threads())
+
+
+@pytest.mark.skipif(not torch._C.has_mkl, reason="torch without MKL")
+@pytest.mark.parametrize("count", [1, 8])
+def test_matrix_products_inside_a_chunk_have_one_thread(count: int) -> None:
     # with more, BLAS may cut a sum in two, and the bits depend on the number of threads
     for threads in (1, 2, 4, 2):
         torch.set_num_threads(threads)
         seen: list[int] = []
-        run_chunks(lambda chunk, seen=seen: seen.append(torch.get_num_threads()), 8, with_blas=True)  # type: ignore[misc]
-        assert seen == [1] * 8
-        assert torch.get_num_threads() == threads
+        run_chunks(lambda chunk, seen=seen: seen.append(mkl_threads()), count, with_blas=True)  # type: ignore[misc]
+        assert seen == [1] * count
+        assert torch.get_num_threads() == mkl_threads() == threads
 
 
-def test_one_chunk_of_matrix_products_has_one_thread_too() -> None:
-    torch.set_num_threads(2)
+def test_a_thread_born_during_a_pass_has_the_threads_that_torch_was_told() -> None:
+    torch.set_num_threads(4)
     seen: list[int] = []
-    run_chunks(lambda chunk: seen.append(torch.get_num_threads()), 1, with_blas=True)
-    assert seen == [1]
+
+    def ask() -> None:
+        seen.append(torch.get_num_threads())
+
+    def work(chunk: int) -> None:
+        newborn = threading.Thread(target=ask)
+        newborn.start()
+        newborn.join()
+
+    run_chunks(work, 4, with_blas=True)
+    assert seen == [4] * 4
+
+
+def test_a_setting_made_during_a_pass_stays() -> None:
+    torch.set_num_threads(2)
+
+    def work(chunk: int) -> None:
+        if chunk == 0:
+            user = threading.Thread(target=torch.set_num_threads, args=(3,))
+            user.start()
+            user.join()
+
+    run_chunks(work, 1, with_blas=True)
+    seen: list[int] = []
+    newborn = threading.Thread(target=lambda: seen.append(torch.get_num_threads()))
+    newborn.start()
+    newborn.join()
+    assert seen == [3]
 
 
 @pytest.mark.parametrize("with_blas", [False, True])
@@ -175,6 +211,25 @@ def test_a_forked_process_does_not_wait_for_the_threads_of_its_parent() -> None:
     finally:
         process.kill()
         process.join(timeout=10)
+
+
+FORK_FIRST = """
+import os, signal, numpy, torch
+torch.set_num_threads(2)
+torch.randn(2000, 2000).exp().sum()  # wakes OpenMP's threads, which no child has
+child = os.fork()
+if child == 0:
+    signal.alarm(200)
+    {calls}
+    os._exit(0 if all(numpy.isfinite(total.numpy()).all() for total in sums) else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.parametrize("imported", ["", "import mshgnn.ops"], ids=["import after the fork", "import before it"])
+def test_a_fork_before_the_first_call_does_not_hang(imported: str) -> None:
+    code = imported + FORK_FIRST.format(calls=CALLS.replace("\n", "\n    "))
+    assert python(code).stdout.split() == ["0"]
 
 
 @pytest.mark.parametrize("with_blas", [False, True])

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from mshgnn.ops.backends import reference
 from mshgnn.ops.backends.cpu.arrays import GATINGS, gating_of, graph_of
+from mshgnn.ops.backends.cpu.threads import safe_after_fork
 from mshgnn.ops.graph import ReceiverCSR, is_traced
 from mshgnn.ops.inputs import BESIDE_PHASES, Factored, Generated, Inputs
 
@@ -41,7 +42,7 @@ def aggregate(inputs: Inputs) -> tuple[Tensor, Tensor | None]:
     elif torch.is_grad_enabled():
         S, G = _Eager.apply(inputs, *inputs.tensors().values())  # type: ignore[no-untyped-call]
     else:
-        S, G, _ = _runner(inputs).forward(inputs, False)
+        S, G, _ = _forward(inputs, False)
     return S, G if inputs.gate is not None else None
 
 
@@ -52,12 +53,22 @@ def _runner(inputs: Inputs) -> Any:
     return generated if isinstance(inputs.phases, Generated) else factored
 
 
+def _forward(inputs: Inputs, keep: bool) -> Any:
+    with safe_after_fork():
+        return _runner(inputs).forward(inputs, keep)
+
+
+def _backward(inputs: Inputs, grad_S: Tensor, grad_G: Tensor, needs: Mapping[str, bool], kept: Any) -> Any:
+    with safe_after_fork():
+        return _runner(inputs).backward(inputs, grad_S, grad_G, needs, kept)
+
+
 class _Eager(torch.autograd.Function):
     """The operator without the dispatcher: a third of a millisecond less per step, a lot on small graphs."""
 
     @staticmethod
     def forward(ctx: Any, inputs: Inputs, *tensors: Tensor | None) -> tuple[Tensor, Tensor]:
-        S, G, ctx.kept = _runner(inputs).forward(inputs, any(ctx.needs_input_grad))
+        S, G, ctx.kept = _forward(inputs, any(ctx.needs_input_grad))
         ctx.save_for_backward(*tensors)
         ctx.inputs = inputs.with_tensors(dict.fromkeys(inputs.tensors()))  # the graph and the choices alone
         return S, G
@@ -71,7 +82,7 @@ class _Eager(torch.autograd.Function):
         if torch.is_grad_enabled():
             found = _differentiable_gradients(inputs, grad_S, grad_G, needs)
         else:
-            found = _runner(inputs).backward(inputs, grad_S, grad_G, needs, kept)
+            found = _backward(inputs, grad_S, grad_G, needs, kept)
         return (None, *(found.get(name) if needs[name] else None for name in names))
 
 
@@ -141,7 +152,7 @@ def _register(name: str, signature: _Signature) -> Any:
 
     def forward(*arguments: Any) -> tuple[Tensor, Tensor]:
         inputs = signature.inputs(arguments)
-        S, G, _ = _runner(inputs).forward(inputs, False)
+        S, G, _ = _forward(inputs, False)
         return S, G
 
     def forward_shapes(*arguments: Any) -> tuple[Tensor, Tensor]:
@@ -153,7 +164,7 @@ def _register(name: str, signature: _Signature) -> Any:
     def backward(grad_S: Tensor, grad_G: Tensor, *arguments: Any) -> tuple[Tensor, ...]:
         *flat, needs = arguments
         inputs = signature.inputs(flat)
-        found = _runner(inputs).backward(inputs, grad_S, grad_G, dict(zip(signature.names, needs, strict=True)), None)
+        found = _backward(inputs, grad_S, grad_G, dict(zip(signature.names, needs, strict=True)), None)
         results = [found.get(name) if needed else None for name, needed in zip(signature.names, needs, strict=True)]
         # an operator returns tensors, none twice
         return tuple(inputs.example.new_empty(0) if result is None else result for result in results)

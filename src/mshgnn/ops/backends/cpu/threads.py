@@ -9,12 +9,22 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import torch
 
 _Region = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+FORKED_WITHOUT_EXEC = 0x40  # Linux's PF_FORKNOEXEC, in the ninth field of /proc/self/stat
+
+
+def is_forked() -> bool:
+    """Whether this process was forked off another and runs the same program on: Linux alone tells."""
+    with suppress(OSError):
+        fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+        return bool(int(fields[6]) & FORKED_WITHOUT_EXEC)
+    return False
 
 
 class _Team:
@@ -23,14 +33,31 @@ class _Team:
     def __init__(self) -> None:
         runtime = None if sys.platform == "win32" else ctypes.CDLL(None)
         self._parallel = getattr(runtime, "GOMP_parallel", None)
+        # A fork copies no threads, and a region would wait for the parent's for ever. It may lie before this import.
+        self._forked = is_forked()
+        self._set_size = getattr(runtime, "omp_set_num_threads", None)
         self._process = os.getpid()
 
-    def run(self, action: Callable[[], None], size: int) -> None:
-        """Call ``action`` on ``size`` threads at once.
+    def is_lost(self) -> bool:
+        """Whether the threads have stayed behind in the process that this one was forked off."""
+        return self._forked or self._process != os.getpid()
 
-        On this thread alone without OpenMP, and after a fork, which copies no threads: a region would wait for them.
-        """
-        if size == 1 or self._parallel is None or self._process != os.getpid():
+    @contextmanager
+    def none_if_lost(self) -> Iterator[None]:
+        """In a forked process, let torch's own operators keep to this thread, too; no other thread sees that."""
+        threads = torch.get_num_threads()
+        if threads == 1 or self._set_size is None or not self.is_lost():
+            yield
+            return
+        self._set_size(1)
+        try:
+            yield
+        finally:
+            self._set_size(threads)
+
+    def run(self, action: Callable[[], None], size: int) -> None:
+        """Call ``action`` on ``size`` threads at once; on this thread alone without OpenMP and in a forked process."""
+        if size == 1 or self._parallel is None or self.is_lost():
             action()
             return
         errors: list[BaseException] = []
@@ -46,15 +73,46 @@ class _Team:
             raise errors[0]
 
 
-_team = _Team()
-_one_at_a_time = threading.Lock()  # the number of threads of BLAS is one for the whole process
+class _Blas:
+    """The number of threads of torch's matrix products, for one thread of the process and no other.
+
+    ``torch.set_num_threads`` would do it for all of them, and for good for those that are born meanwhile.
+    """
+
+    def __init__(self) -> None:
+        library = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
+        self._set_own = None
+        with suppress(OSError):
+            self._set_own = getattr(ctypes.CDLL(str(library)), "MKL_Set_Num_Threads_Local", None)
+
+    @property
+    def can_be_told(self) -> bool:
+        """Without MKL nothing can; BLAS then takes one thread inside a parallel region alone."""
+        return self._set_own is not None
+
+    @contextmanager
+    def one_thread(self) -> Iterator[None]:
+        """Matrix products that this thread calls compute on it alone."""
+        if self._set_own is None:
+            yield
+            return
+        before = self._set_own(1)
+        try:
+            yield
+        finally:
+            self._set_own(before)
+
+
+_team, _blas = _Team(), _Blas()
+safe_after_fork = _team.none_if_lost
+"""Around all that an operator does: no thread is waited for that a fork has left behind."""
 
 
 def run_chunks(work: Callable[[int], None], count: int, *, with_blas: bool = False) -> None:
     """Call ``work(0) .. work(count - 1)``, on as many threads as ``torch.get_num_threads()`` allows.
 
     The chunks are the same for any number of threads, and so are the bits of the result. ``with_blas``: the work calls
-    torch's matrix products, which cut their sums by the number of threads that torch was told; it is one meanwhile.
+    torch's matrix products, which cut their sums by the number of their threads; each has one.
     """
     remaining = iter(range(count))
 
@@ -62,15 +120,13 @@ def run_chunks(work: Callable[[int], None], count: int, *, with_blas: bool = Fal
         for chunk in remaining:  # one range iterator: taking the next is atomic
             work(chunk)
 
+    def take_with_blas() -> None:
+        with _blas.one_thread():
+            take()
+
     threads = torch.get_num_threads()
-    if threads == 1 or (count == 1 and not with_blas):
-        take()
-    elif not with_blas:
-        _team.run(take, min(threads, count))
-    else:
-        with _one_at_a_time:
-            torch.set_num_threads(1)
-            try:
-                _team.run(take, min(threads, count))
-            finally:
-                torch.set_num_threads(threads)
+    size = min(threads, count)
+    if with_blas and threads > 1 and not _blas.can_be_told:
+        size = max(size, 2)  # a region in any case
+    if count:
+        _team.run(take_with_blas if with_blas else take, size)
