@@ -35,7 +35,7 @@ def _options(
 
 def _assemble() -> None:
     """Add the commands and groups, each from its own file."""
-    from mshgnn.cli import bench, ceiling, data, demo, models, predict, run, tables, train, tune
+    from mshgnn.cli import bench, ceiling, compare, data, demo, models, predict, run, tables, train, tune
 
     app.command("train")(train.train)
     app.command("predict")(predict.predict)
@@ -52,6 +52,7 @@ def _assemble() -> None:
     app.command("models")(models.models)
     app.add_typer(data.data_app, name="data")
     app.add_typer(bench.bench_app, name="bench")
+    app.add_typer(compare.compare_app, name="compare")
 
 
 def main() -> None:

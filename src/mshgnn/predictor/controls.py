@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mshgnn.data.dataset import GraphDataset
+from mshgnn.data.dataset import GraphDataset, Objective
 from mshgnn.data.splits import Split
 
 TREES = 200
@@ -36,30 +36,40 @@ def _constant(dataset: GraphDataset, split: Split) -> Tensor:
 
 
 def _forest(dataset: GraphDataset, split: Split) -> Tensor:
-    """A forest for each target, from its rows that are not blank; one for all where none is blank."""
+    train, test = ([dataset.graphs[i].smiles for i in part.tolist()] for part in (split.train, split.test))
+    labels = dataset.labels()[split.train]
+    return morgan_forest(train, labels, test, dataset.objective, dataset.num_classes)
+
+
+def morgan_forest(
+    train: Sequence[str], labels: Tensor, test: Sequence[str], objective: Objective, num_classes: int, seed: int = 0
+) -> Tensor:
+    """A forest for each target, from its rows that are not blank; one for all where none is blank.
+
+    Takes SMILES and the targets of the training part, ``[n]`` or ``[n, T]``; gives the values of the test part.
+    """
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-    train, test = (_bits([dataset.graphs[i].smiles for i in part.tolist()]) for part in (split.train, split.test))
-    labels = dataset.labels()[split.train].numpy()
-    if dataset.objective == "regress":
-        forest: Any = RandomForestRegressor(TREES, max_features=1 / 3, random_state=0)
+    known_bits, bits, targets = _bits(train), _bits(test), labels.numpy()
+    if objective == "regress":
+        forest: Any = RandomForestRegressor(TREES, max_features=1 / 3, random_state=seed)
     else:
-        forest = RandomForestClassifier(TREES, random_state=0)
-    if dataset.objective in ("classify", "rank"):
-        return _probabilities(forest.fit(train, labels), test, dataset.num_classes)
-    if dataset.objective == "regress" and not np.isnan(labels).any():
-        found = forest.fit(train, labels if labels.shape[1] > 1 else labels[:, 0]).predict(test)
-        return torch.from_numpy(found.reshape(len(test), -1)).float()
+        forest = RandomForestClassifier(TREES, random_state=seed)
+    if objective in ("classify", "rank"):
+        return _probabilities(forest.fit(known_bits, targets), bits, num_classes)
+    if objective == "regress" and not np.isnan(targets).any():
+        found = forest.fit(known_bits, targets if targets.shape[1] > 1 else targets[:, 0]).predict(bits)
+        return torch.from_numpy(found.reshape(len(bits), -1)).float()
     columns = []
-    for column in labels.T:
+    for column in targets.T:
         known = ~np.isnan(column)
         if not known.any():
-            columns.append(torch.zeros(len(test)))
-        elif dataset.objective == "regress":
-            columns.append(torch.from_numpy(forest.fit(train[known], column[known]).predict(test)).float())
+            columns.append(torch.zeros(len(bits)))
+        elif objective == "regress":
+            columns.append(torch.from_numpy(forest.fit(known_bits[known], column[known]).predict(bits)).float())
         else:
-            fitted = forest.fit(train[known], column[known].astype(np.int64))
-            columns.append(_probabilities(fitted, test, 2)[:, 1])
+            fitted = forest.fit(known_bits[known], column[known].astype(np.int64))
+            columns.append(_probabilities(fitted, bits, 2)[:, 1])
     return torch.stack(columns, dim=1)
 
 

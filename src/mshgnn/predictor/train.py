@@ -70,7 +70,7 @@ def gather(config: TrainConfig) -> Gathered:
     if not read.schema.target_names:  # the TU form names no target
         read = read._replace(schema=replace(read.schema, target_names=("target",)))
     config = config.model_copy(update={"split": settle(config.split, read.dataset)})
-    rows = _rows(read)
+    rows = rows_of(read)
     folds = make_folds(
         read.dataset, config.split, seed=config.seed, folds=config.folds, rows=rows, file=config.split_file
     )
@@ -108,7 +108,7 @@ def _warn(read: Read, config: TrainConfig, folds: list[Split], watcher: Watcher)
         watcher.say(f"{missing:,} {dataset.task}s have no target")
 
 
-def _rows(read: Read) -> list[int]:
+def rows_of(read: Read) -> list[int]:
     """The row of the file, from 0, of each item."""
     left_out = {row for row, _ in read.skipped}
     return [row for row in range(read.dataset.num_items + len(left_out)) if row not in left_out]

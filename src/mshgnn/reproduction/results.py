@@ -14,6 +14,9 @@ from mshgnn.reproduction.layout import SETS
 SUITES = ("graph", "node", "tuned", "joint")
 """Whose records are in the tables of models; no cell is in two of them."""
 
+MEASUREMENTS = ("*.json", "bench/*.json", "molecules/*/*/*.json", "own-nodes/*/*.json")
+"""Where plain JSON lies."""
+
 
 @dataclass(frozen=True)
 class Results:
@@ -26,7 +29,7 @@ class Results:
     capacity: dict[tuple[str, str], Record]
     """By data set and model: trained on all that is not test, without regularisation, to see what it memorises."""
     measurements: dict[str, Any]
-    """By file name without its ending: ceilings, speed, memory."""
+    """By path without its ending: ceilings, speed, memory, comparisons on own data."""
 
     def cell(self, dataset: str, model: str, rule: str = HEADLINE) -> str:
         """``mean ± std`` in percent under a rule, or a dash where nothing was run."""
@@ -58,7 +61,7 @@ def runs(record: Record) -> str:
 
 def load_results(folder: Path) -> Results:
     """Read the records of all suites, those of ``capacity`` and ``trials`` apart, and measurements in plain JSON."""
-    files = [*sorted(folder.glob("*.json")), *sorted(folder.glob("bench/*.json"))]
+    files = [path for places in MEASUREMENTS for path in sorted(folder.glob(places))]
     measurements = {
         path.relative_to(folder).with_suffix("").as_posix(): json.loads(path.read_text(encoding="utf-8"))
         for path in files

@@ -11,6 +11,7 @@ from mshgnn.evaluation.rules import HEADLINE, RULES
 from mshgnn.report.markdown import fill_tables, markdown
 from mshgnn.reproduction.goals import goals
 from mshgnn.reproduction.layout import CONTROLS, GRAPH_SETS, JOINT_SETS, MODELS, NODE_SETS, TUNED
+from mshgnn.reproduction.molecules import table as molecule_tables
 from mshgnn.reproduction.paired import graph_differences, graph_losses
 from mshgnn.reproduction.published import held_out_figures, paper_figures
 from mshgnn.reproduction.results import Results, cell, runs
@@ -174,6 +175,16 @@ def _conditions(environment: dict[str, Any]) -> str:
     return f"{threads} thread{'s' if threads > 1 else ''}, freed memory {environment['freed_memory']}"
 
 
+def molecules(results: Results) -> str:
+    """Own data: tables of molecules, every system on the same splits."""
+    return molecule_tables.accuracy(results.measurements)
+
+
+def molecule_times(results: Results) -> str:
+    """What the same commands cost."""
+    return molecule_tables.times(results.measurements)
+
+
 def models(results: Results) -> str:
     """All models of the registry."""
     from mshgnn.reproduction.models_table import models_table  # with torch, which no record needs
@@ -202,6 +213,8 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "capacity": capacity,
     **{f"trials-{question}": partial(trials, question=question) for question in TRIAL_QUESTIONS},
     "bench": bench,
+    "molecules": molecules,
+    "molecule-times": molecule_times,
     "models": models,
     "who-separates": who_separates,
 }
