@@ -35,12 +35,14 @@ def _options(
 
 def _assemble() -> None:
     """Add the commands and groups, each from its own file."""
-    from mshgnn.cli import bench, ceiling, compare, data, demo, models, predict, run, tables, train, tune
+    from mshgnn.cli import bench, ceiling, compare, data, demo, models, predict, report, run, tables, train, tune
 
     app.command("train")(train.train)
     app.command("predict")(predict.predict)
     app.command("evaluate")(predict.evaluate)
     app.command("embed")(predict.embed)
+    app.command("report")(report.report)
+    app.command("plot")(report.plot)
     app.command("init")(train.init)
     app.command("tune")(tune.tune)
     app.command("run")(run.run)

@@ -137,10 +137,11 @@ def _show(summary: Summary, console: Any) -> None:
     from rich.table import Table
 
     from mshgnn.predictor.progress import duration
+    from mshgnn.training.metrics import KNOWN_METRICS
 
     spread = f", mean ± deviation over {summary.folds} folds" if summary.folds > 1 else ""
     table = Table("", f"test {summary.metric}{spread}")
     for line in summary.lines:
-        table.add_row(line.name, line.text(summary.metric))
+        table.add_row(line.name, line.text(KNOWN_METRICS[summary.metric]))
     console.print(table)
     console.print(f"trained in {duration(summary.seconds)}; kept in {summary.folder}", highlight=False, soft_wrap=True)

@@ -22,12 +22,12 @@ from mshgnn.predictor.coding import recoded
 from mshgnn.predictor.config import TrainConfig
 from mshgnn.predictor.member import Member, Reach
 from mshgnn.records.codec import write_atomically
-from mshgnn.training.curves import json_number, oriented
+from mshgnn.training.curves import CURVE_NAMES, Curves, json_number, oriented
 from mshgnn.training.loop import EpochReport, train_fold
 from mshgnn.training.objective import objective_of
 from mshgnn.training.seeding import fold_seed
 
-FOLD_FILE = "fold.json"
+FOLD_FILE, CURVES_FILE = "fold.json", "curves.json"
 
 
 class TrainingFailed(RuntimeError):
@@ -69,6 +69,17 @@ class FoldReport:
             raise UserError(f"{path} is damaged: {error}") from None
 
 
+def load_curves(folder: Path) -> Curves | None:
+    """All curves of a finished fold, test included; None where they were not kept."""
+    path = folder / CURVES_FILE
+    if not path.exists():
+        return None
+    try:
+        return Curves.from_dict(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise UserError(f"{path} is damaged: {error}") from None
+
+
 def train_member(
     config: TrainConfig,
     read: Read,
@@ -107,6 +118,8 @@ def train_member(
     if not math.isfinite(reports[chosen - 1].train_loss):
         raise TrainingFailed(f"fold {number + 1}: the loss is no number after the first epoch; try a smaller rate")
     _with_reach(member, dataset, split, number).save(folder)
+    if finished:
+        write_atomically(folder / CURVES_FILE, (json.dumps(_in_units(curves, units).to_dict()) + "\n").encode())
     report = FoldReport(
         digest,
         finished,
@@ -156,3 +169,8 @@ def _units(dataset: GraphDataset, member: Member) -> float:
     if dataset.metric in ("rmse", "mae") and len(member.schema.target_std) == 1:
         return member.schema.target_std[0]
     return 1.0
+
+
+def _in_units(curves: Curves, units: float) -> Curves:
+    """The curves with their metrics in the units of the file."""
+    return replace(curves, **{name: getattr(curves, name) * units for name in CURVE_NAMES if name.endswith("metric")})

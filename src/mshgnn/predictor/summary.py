@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -23,12 +22,15 @@ from mshgnn.predictor.calibration import CALIBRATION_FILE, Calibration
 from mshgnn.predictor.coding import recoded
 from mshgnn.predictor.columns import Columns
 from mshgnn.predictor.config import TrainConfig
+from mshgnn.predictor.contents import subject_of_model
 from mshgnn.predictor.controls import control_values
 from mshgnn.predictor.ensemble import Prediction
 from mshgnn.predictor.fold import FoldReport
-from mshgnn.predictor.member import Member
-from mshgnn.predictor.page import page
+from mshgnn.predictor.member import Computed, Member
+from mshgnn.predictor.shown import make_shown, save_shown
 from mshgnn.records.codec import write_atomically
+from mshgnn.report.page.build import build
+from mshgnn.report.page.contents import Measured
 from mshgnn.training.metrics import KNOWN_METRICS
 from mshgnn.training.objective import objective_of
 
@@ -36,34 +38,11 @@ RULE = "best_validation: the test metric at the epoch that is best on validation
 
 
 @dataclass(frozen=True)
-class Line:
-    """One row of the table: mean and spread over folds of a metric on the test parts."""
-
-    name: str
-    per_fold: tuple[float, ...]
-
-    @property
-    def mean(self) -> float:
-        """Over the folds."""
-        return float(np.mean(self.per_fold))
-
-    @property
-    def spread(self) -> float | None:
-        """Standard deviation over the folds; None for one."""
-        return float(np.std(self.per_fold)) if len(self.per_fold) > 1 else None
-
-    def text(self, metric: str) -> str:
-        """Mean and spread as a reader wants them."""
-        known = KNOWN_METRICS[metric]
-        return known.as_text(self.mean) + ("" if self.spread is None else f" ± {known.as_text(self.spread)}")
-
-
-@dataclass(frozen=True)
 class Summary:
     """A training as its last table shows it."""
 
     metric: str
-    lines: tuple[Line, ...]
+    lines: tuple[Measured, ...]
     """The model first, then the controls."""
     seconds: float
     folder: Path
@@ -84,14 +63,16 @@ def summarise(
     """Measure the folds and write everything that is to be read."""
     dataset, objective = read.dataset, objective_of(read.dataset)
     labels = dataset.labels()
-    found = [_held_out(dataset, read, folder / f"model_{n}", split) for n, split in enumerate(folds)]
+    members = [Member.load(folder / f"model_{number}") for number in range(len(folds))]
+    computed = [_held_out(dataset, read, member, split) for member, split in zip(members, folds, strict=True)]
+    found = [made.values for made in computed]
     measured: dict[str, list[float]] = {config.model["name"]: []}
     for values, split in zip(found, folds, strict=True):
         measured[config.model["name"]].append(objective.measure(values, labels[split.test]))
         if config.controls and not interrupted:
             for name, control in control_values(dataset, split).items():
                 measured.setdefault(name, []).append(objective.measure(control, labels[split.test]))
-    lines = tuple(Line(name, tuple(values)) for name, values in measured.items())
+    lines = tuple(Measured(name, tuple(values)) for name, values in measured.items())
     seconds = sum(report.seconds for report in reports)
     summary = Summary(objective.metric, lines, seconds, folder, interrupted, len(folds))
     if dataset.objective == "regress":
@@ -101,17 +82,18 @@ def summarise(
     write_atomically(folder / "metrics.json", _metrics(config, summary, reports).encode())
     write_atomically(folder / "test_predictions.csv", _predictions(read, folds, rows, found).encode())
     write_atomically(folder / "history.csv", _history(objective.metric, reports).encode())
-    write_atomically(folder / "report.html", page(config, summary, reports).encode())
+    save_shown(make_shown(dataset, read.schema, folds, computed, members), folder)
+    write_atomically(folder / "report.html", build([subject_of_model(folder)]).encode())
     return summary
 
 
-def _held_out(dataset: GraphDataset, read: Read, folder: Path, split: Split) -> Tensor:
-    """The values that a member gives its own test part."""
-    member = Member.load(folder)
+def _held_out(dataset: GraphDataset, read: Read, member: Member, split: Split) -> Computed:
+    """What a member makes of its own test part."""
     own = recoded(dataset, read.schema, member.schema, edge_features=member.model.edge_dim is not None)
     if dataset.task == "node":
-        return member.compute(own.graphs).values[split.test]
-    return member.compute([own.graphs[index] for index in split.test.tolist()]).values
+        made = member.compute(own.graphs)
+        return Computed(made.values[split.test], made.embeddings[split.test])
+    return member.compute([own.graphs[index] for index in split.test.tolist()])
 
 
 def _metrics(config: TrainConfig, summary: Summary, reports: Sequence[FoldReport]) -> str:
@@ -142,7 +124,7 @@ def _metrics(config: TrainConfig, summary: Summary, reports: Sequence[FoldReport
     )
 
 
-def _figures(line: Line) -> dict[str, Any]:
+def _figures(line: Measured) -> dict[str, Any]:
     over = f"standard deviation over {len(line.per_fold)} folds" if line.spread is not None else "one fold: no spread"
     return {
         "mean": _finite(line.mean),

@@ -18,6 +18,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 from sklearn.manifold import TSNE
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from mshgnn.evaluation.rules import extended
 from mshgnn.training.curves import Curves
@@ -45,7 +46,7 @@ def learning_curves(runs: Mapping[str, Sequence[Curves]], path: Path, *, title: 
             _draw_mean(axes, folds, f"train_{kind}", colour, dashed=True)
             if validated := [fold for fold in folds if fold.sizes[1]]:
                 _draw_mean(axes, validated, f"validation_{kind}", colour, dashed=False)
-        _dress(axes, label)
+        dress(axes, label)
         axes.set_xlabel("epoch", color=INK)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
         axes.margins(x=0.01)
@@ -88,7 +89,7 @@ def tsne(
     figure = Figure(figsize=(8.4, 3.7 * len(arrays) + 0.7), layout="constrained")
     grid = figure.subplots(len(arrays), 2, squeeze=False)
     for row, (name, array) in zip(grid, arrays.items(), strict=True):
-        points = _project(array[chosen], seed)
+        points = tsne_points(StandardScaler().fit_transform(array[chosen]), seed)
         for axes, colours in zip(row, (by_structure, by_mode), strict=True):
             axes.scatter(points[:, 0], points[:, 1], c=colours, s=9, alpha=0.8, linewidths=0)
             axes.set(xticks=[], yticks=[])
@@ -115,7 +116,8 @@ def _draw_mean(axes: Axes, folds: Sequence[Curves], name: str, colour: str, *, d
         axes.fill_between(epochs, mean - spread, mean + spread, color=colour, alpha=0.14, lw=0)
 
 
-def _dress(axes: Axes, title: str) -> None:
+def dress(axes: Axes, title: str) -> None:
+    """Quiet axes with a title on the left."""
     axes.set_title(title, loc="left", fontsize=10, color=INK)
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color("#999999")
@@ -160,11 +162,12 @@ def _checked_embedding(name: str, value: ArrayLike, rows: int) -> NDArray[np.flo
     return array
 
 
-def _project(array: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-    scaled = StandardScaler().fit_transform(array)
+def tsne_points(array: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    """Rows ``[N, D]``, at least four, laid out in two dimensions by t-SNE."""
     perplexity = min(30.0, (len(array) - 1) / 3)
     start = "pca" if array.shape[1] >= 2 and np.ptp(array) > 0 else "random"
-    points = TSNE(perplexity=perplexity, init=start, random_state=seed, n_jobs=1).fit_transform(scaled)
+    with threadpool_limits(limits=1):  # its threads wait for each other: on a busy machine a hundred times as long
+        points = TSNE(perplexity=perplexity, init=start, random_state=seed, n_jobs=1).fit_transform(array)
     return np.asarray(points, dtype=np.float64)
 
 
