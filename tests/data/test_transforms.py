@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import from_networkx, to_undirected
 
 from mshgnn.data import DataError, GraphDataset, add_encoding, from_graphs, load
-from mshgnn.data.transforms import add_encodings, set_constant, set_degree
+from mshgnn.data.transforms import add_encodings, set_constant, set_degree, standardise
 
 
 @pytest.fixture
@@ -127,3 +127,12 @@ def test_a_constant() -> None:
     graphs = stars(3)
     set_constant(graphs)
     assert graphs[0].x.tolist() == [[1.0]] * 4
+
+
+def test_standardised_attributes_have_mean_0_and_variance_1_and_labels_stay() -> None:
+    graphs = [Data(x=torch.tensor([[1.0, 5.0, 1.0], [3.0, 5.0, 0.0]])), Data(x=torch.tensor([[5.0, 5.0, 1.0]]))]
+    standardise(graphs, 2)
+    x = torch.cat([graph.x for graph in graphs])
+    torch.testing.assert_close(x[:, 0], torch.tensor([-1.5, 0.0, 1.5]) * (2 / 3) ** 0.5)
+    assert x[:, 1].tolist() == [0.0, 0.0, 0.0]
+    assert x[:, 2].tolist() == [1.0, 0.0, 1.0]

@@ -86,6 +86,8 @@ def test_errors_are_the_mean_over_targets_of_scikit_learns(case: tuple[Floats, F
         ("rmse", truth.root_mean_squared_error, pairs),
         ("mae", truth.mean_absolute_error, pairs),
         ("r2", truth.r2_score, varied),
+        ("mse", truth.mean_squared_error, pairs),
+        ("log10_mse", lambda *pair: math.log10(max(truth.mean_squared_error(*pair), 1e-30)), pairs),
     ):
         expected = np.mean([measure(*pair) for pair in used]) if used else math.nan
         assert compute(name, value, target) == pytest.approx(expected, nan_ok=True)
@@ -118,7 +120,12 @@ def test_nothing_to_measure_is_not_a_number(name: str) -> None:
 
 
 def test_the_direction_is_that_of_the_word() -> None:
-    assert {name for name, metric in KNOWN_METRICS.items() if not metric.higher_is_better} == {"rmse", "mae"}
+    assert {name for name, metric in KNOWN_METRICS.items() if not metric.higher_is_better} == {
+        "rmse",
+        "mae",
+        "mse",
+        "log10_mse",
+    }
 
 
 @pytest.mark.parametrize(
@@ -133,6 +140,7 @@ def test_the_direction_is_that_of_the_word() -> None:
         ("mae", 0.00123456, "0.001235"),
         ("mae", 1.23456e-7, "1.235e-07"),
         ("r2", -0.5, "-0.5000"),
+        ("log10_mse", -1.23456, "-1.235"),
         ("rmse", math.inf, "inf"),
         ("accuracy", math.nan, "nan"),
     ],

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch_geometric.nn import (
     FiLMConv,
     GATConv,
     GATv2Conv,
     GCNConv,
     GINConv,
-    MessagePassing,
     PNAConv,
     SAGEConv,
     TransformerConv,
 )
 
 from mshgnn.benchmarks.printed import PrintedMSHConv
+from mshgnn.models.edge_mlp import EdgePerceptron
 from mshgnn.nn import MSHConv
 
 CHANNELS = 64
@@ -27,22 +27,6 @@ RANK = 2
 OURS = "MSHConv"
 FULL = "full generator"
 PRINTED = "as printed"
-
-
-class EdgePerceptron(MessagePassing):
-    r""":math:`h'_v = \sum_u W_2\, \mathrm{relu}(W_1 [h_v \| h_u])`: what any function of an edge costs."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__(aggr="sum")
-        self.perceptron = nn.Sequential(nn.Linear(2 * channels, channels), nn.ReLU(), nn.Linear(channels, channels))
-
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        """Node features ``[N, channels]`` to ``[N, channels]``."""
-        return self.propagate(edge_index, x=x)
-
-    def message(self, x_i: Tensor, x_j: Tensor) -> Tensor:
-        """The message of every edge, ``[M, channels]``."""
-        return self.perceptron(torch.cat([x_i, x_j], dim=-1))
 
 
 def _gin() -> nn.Module:

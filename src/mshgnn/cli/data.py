@@ -21,7 +21,7 @@ def list_sets(
     from rich.console import Console
     from rich.table import Table
 
-    from mshgnn.data.catalogue import CATALOGUE
+    from mshgnn.data.catalogue import CATALOGUE, GENERATED
     from mshgnn.data.sources.store import data_root, prepared_folder
 
     table = Table("name", "task", *("graphs", "nodes", "edges", "features", "classes"), "metric", "prepared")
@@ -34,7 +34,7 @@ def list_sets(
             others.append(entry)
             continue
         graphs = figures.items if entry.task == "graph" else 1
-        generated = entry.family == "structure-frequency"
+        generated = entry.family in GENERATED
         state = "generated" if generated else "yes" if prepared_folder(root, entry.name).exists() else "no"
         table.add_row(
             entry.name,

@@ -16,13 +16,15 @@ from mshgnn.errors import UserError
 
 Task = Literal["graph", "node"]
 Objective = Literal["classify", "rank", "regress", "multilabel"]
-Metric = Literal["accuracy", "balanced_accuracy", "f1", "roc_auc", "average_precision", "rmse", "mae", "r2"]
+Metric = Literal[
+    "accuracy", "balanced_accuracy", "f1", "roc_auc", "average_precision", "rmse", "mae", "r2", "mse", "log10_mse"
+]
 Chosen = slice | Sequence[int] | Sequence[bool] | Tensor | np.ndarray[Any, Any]
 
 METRICS: dict[Objective, tuple[Metric, ...]] = {
     "classify": ("accuracy", "balanced_accuracy", "f1"),
     "rank": ("roc_auc", "average_precision"),
-    "regress": ("rmse", "mae", "r2"),
+    "regress": ("rmse", "mae", "r2", "mse", "log10_mse"),
     "multilabel": ("roc_auc", "average_precision"),
 }
 """The metrics of each objective; the first is the default."""
@@ -38,7 +40,7 @@ class GraphDataset:
 
     Each ``Data`` has ``x`` float32 ``[n, num_features]``, ``edge_index`` int64 ``[2, m]`` (both directions
     of an undirected edge) and, when ``edge_dim > 0``, ``edge_attr`` float32 ``[m, edge_dim]``. A node task has
-    exactly one ``Data``. The targets are
+    exactly one ``Data``, which may be many graphs side by side (see :mod:`mshgnn.data.union`). The targets are
 
     - ``classify`` and ``rank`` (two classes, ordered by a score): ``y`` int64, ``[1]`` for a graph, ``[n]`` for nodes,
       where -1 marks a node without a label;

@@ -6,22 +6,26 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from torch_geometric.data import Data
 from torch_geometric.transforms import LargestConnectedComponents, NormalizeFeatures
 
-from mshgnn.data.catalogue import Entry, find
+from mshgnn.data.catalogue import GENERATED, Entry, find
 from mshgnn.data.dataset import DataError, GraphDataset
 from mshgnn.data.from_graphs import from_graphs
+from mshgnn.data.neighbour_distribution import NeighbourDistribution
+from mshgnn.data.pna_multitask import PNAMultitask
 from mshgnn.data.readers.own import load_own
 from mshgnn.data.readers.table import SUFFIXES
 from mshgnn.data.sources.store import data_root
 from mshgnn.data.sources.upstream import open_upstream
 from mshgnn.data.structure_frequency import StructureFrequencyDataset
-from mshgnn.data.transforms import add_encodings, set_constant, set_degree
+from mshgnn.data.transforms import add_encodings, set_constant, set_degree, standardise
 
-FEATURES = ("default", "attributes", "degree", "constant", "scaled")
+FEATURES = ("default", "attributes", "standardised", "degree", "constant", "scaled")
+WITH_ATTRIBUTES = ("attributes", "standardised")
 
 
 def load(
@@ -38,6 +42,7 @@ def load(
         name: a name of ``mshgnn data list`` or of the TU collection.
         features: ``default``: one-hot node labels; degrees one-hot or a constant where there are none.
             ``attributes``: continuous attributes before the labels (TU sets that have them).
+            ``standardised``: the same, each attribute with mean 0 and variance 1 over all nodes of the set.
             ``degree``: one-hot degrees instead, as wide as the largest degree of the whole set (see ``set_degree``).
             ``constant``: one column of ones instead.
             ``scaled``: every node's features divided by their sum (node tasks, whose features are counts).
@@ -53,9 +58,9 @@ def load(
         raise DataError(f"{entry.name}: largest_component is for node tasks")
     if features == "scaled" and entry.task != "node":
         raise DataError(f"{entry.name}: scaled features are for node tasks")
-    if features == "attributes" and entry.family != "tu":
+    if features in WITH_ATTRIBUTES and entry.family != "tu":
         raise DataError(f"{entry.name}: has no attributes beside its features")
-    graphs, num_classes, class_names = _graphs(entry, features, root)
+    graphs, num_classes, class_names, target_names = _graphs(entry, features, root)
     if largest_component:
         graphs = [_largest_component(graph) for graph in graphs]
     _set_features(entry, graphs, features)
@@ -66,6 +71,7 @@ def load(
         num_classes=num_classes,
         metric=entry.metric,
         class_names=class_names,
+        target_names=target_names,
     )
     return add_encodings(replace(dataset, catalogued=True), encodings or {}, root=root)
 
@@ -77,15 +83,32 @@ def load_any(name_or_path: str) -> GraphDataset:
     return load(name_or_path)
 
 
-def _graphs(entry: Entry, features: str, root: Path | None) -> tuple[list[Data], int, tuple[str, ...]]:
-    """The graphs of an entry, their number of classes and, where the files have any, the classes' names."""
-    if entry.family == "structure-frequency":
-        generated = StructureFrequencyDataset.variant(entry.member).generate()
-        return generated.graphs, generated.num_classes, generated.class_names
-    found = open_upstream(entry, data_root(root), attributes=features == "attributes")
-    if features == "attributes" and not found.num_attributes:
+class _Found(NamedTuple):
+    graphs: list[Data]
+    num_classes: int | None
+    class_names: tuple[str, ...] = ()
+    target_names: tuple[str, ...] = ()
+
+
+def _graphs(entry: Entry, features: str, root: Path | None) -> _Found:
+    """The graphs of an entry and, where there are any, its classes or its targets with their names."""
+    if entry.family in GENERATED:
+        made = _generator(entry).generate()
+        return _Found(made.graphs, made.num_classes or None, made.class_names, made.target_names)
+    found = open_upstream(entry, data_root(root), attributes=features in WITH_ATTRIBUTES)
+    if features in WITH_ATTRIBUTES and not found.num_attributes:
         raise DataError(f"{entry.name}: its files have no node attributes")
-    return found.graphs, found.num_classes, found.class_names
+    if features == "standardised":
+        standardise(found.graphs, found.num_attributes)
+    return _Found(found.graphs, found.num_classes, found.class_names)
+
+
+def _generator(entry: Entry) -> StructureFrequencyDataset | NeighbourDistribution | PNAMultitask:
+    if entry.family == "neighbour-distribution":
+        return NeighbourDistribution()
+    if entry.family == "structure-frequency":
+        return StructureFrequencyDataset.variant(entry.member)
+    return PNAMultitask("nodes" if entry.family == "pna-nodes" else "graphs", larger=entry.member == "larger")
 
 
 def _set_features(entry: Entry, graphs: list[Data], features: str) -> None:

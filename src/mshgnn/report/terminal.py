@@ -9,8 +9,8 @@ from rich.table import Table
 from mshgnn.evaluation.rules import HEADLINE, RULES, RuleResult
 from mshgnn.records.run import Run
 
-METRIC_WORDS = {"roc_auc": "ROC-AUC", "rmse": "RMSE", "mae": "MAE", "r2": "R²"}
-NOT_SHARES = ("rmse", "mae", "r2")
+METRIC_WORDS = {"roc_auc": "ROC-AUC", "rmse": "RMSE", "mae": "MAE", "r2": "R²", "mse": "MSE", "log10_mse": "log10 MSE"}
+NOT_SHARES = ("rmse", "mae", "r2", "mse", "log10_mse")
 """Metrics in the unit of the target; all others are shares, shown in percent."""
 
 

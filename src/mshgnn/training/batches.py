@@ -30,7 +30,7 @@ SPARSE_WIDTH, SPARSE_DENSITY = 128, 0.05
 
 @dataclass(frozen=True)
 class GraphBatch:
-    """What one forward pass takes. ``batch`` is ``None`` on node tasks.
+    """What one forward pass takes. ``batch`` is ``None`` where the whole graph of a node task is the only batch.
 
     ``y`` has one row per graph (or node): ``[G]``, or ``[G, T]`` where items have several targets. ``structure`` is
     what the model asked for, by name, and else empty.
@@ -61,7 +61,10 @@ class GraphBatch:
 
 @dataclass(frozen=True)
 class PackedGraphs:
-    """Graphs laid end to end; edge indices count from each graph's own first node. ``y`` is ``[G]`` or ``[G, T]``."""
+    """Graphs laid end to end; edge indices count from each graph's own first node.
+
+    ``y`` is ``[G]`` or ``[G, T]``, and with ``node_targets`` ``[N]`` or ``[N, T]``.
+    """
 
     x: Tensor
     edge_index: Tensor
@@ -70,10 +73,16 @@ class PackedGraphs:
     node_start: Tensor
     edge_start: Tensor
     structure: PackedStructure | None = None
+    node_targets: bool = False
 
     @classmethod
     def pack(
-        cls, graphs: Sequence[Data], *, sparse: bool = False, structure: PackedStructure | None = None
+        cls,
+        graphs: Sequence[Data],
+        *,
+        sparse: bool = False,
+        structure: PackedStructure | None = None,
+        node_targets: bool = False,
     ) -> PackedGraphs:
         """Lay the graphs end to end, edges sorted by receiver within each graph; ``structure`` is theirs.
 
@@ -95,11 +104,12 @@ class PackedGraphs:
             node_start=node_start,
             edge_start=edge_start,
             structure=None if structure is None else structure.with_edges(order),
+            node_targets=node_targets,
         )
 
     def __len__(self) -> int:
         """Number of graphs."""
-        return len(self.y)
+        return len(self.node_start) - 1
 
     def take(self, chosen: Tensor) -> PackedGraphs:
         """The chosen graphs, in the order given."""
@@ -109,10 +119,11 @@ class PackedGraphs:
             x=_take_rows(self.x, nodes),
             edge_index=self.edge_index[:, edges],
             edge_attr=None if self.edge_attr is None else self.edge_attr[edges],
-            y=self.y[chosen],
+            y=self.y[nodes if self.node_targets else chosen],
             node_start=node_start,
             edge_start=edge_start,
             structure=None if self.structure is None else self.structure.take(chosen),
+            node_targets=self.node_targets,
         )
 
     def batches(self, bounds: Sequence[int]) -> Iterator[GraphBatch]:
@@ -128,7 +139,7 @@ class PackedGraphs:
                 edge_attr=None if self.edge_attr is None else self.edge_attr[edge_low:edge_high],
                 batch=owner[node_low:node_high] - first,
                 num_graphs=last - first,
-                y=self.y[first:last],
+                y=self.y[node_low:node_high] if self.node_targets else self.y[first:last],
                 structure={} if self.structure is None else self.structure.batch(first, last),
             )
 

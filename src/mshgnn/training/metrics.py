@@ -23,6 +23,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
+SMALLEST_ERROR = 1e-30
+"""What no error at all counts as where its logarithm is taken."""
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -96,6 +99,15 @@ def _rmse(found: Array, target: Array) -> float:
     return _mean_error(lambda error, _: float(np.sqrt(np.mean(error**2))), found, target)
 
 
+def _mse(found: Array, target: Array) -> float:
+    return _mean_error(lambda error, _: float(np.mean(error**2)), found, target)
+
+
+def _log10_mse(found: Array, target: Array) -> float:
+    """The mean over targets of the log10 of the squared error, so that every target counts by its factor."""
+    return _mean_error(lambda error, _: math.log10(max(np.mean(error**2), SMALLEST_ERROR)), found, target)
+
+
 def _mae(found: Array, target: Array) -> float:
     return _mean_error(lambda error, _: float(np.mean(error)), found, target)
 
@@ -133,5 +145,7 @@ KNOWN_METRICS: dict[str, Metric] = {
         Metric("rmse", "RMSE", _rmse, higher_is_better=False, is_share=False),
         Metric("mae", "MAE", _mae, higher_is_better=False, is_share=False),
         Metric("r2", "R²", _r2, is_share=False),
+        Metric("mse", "MSE", _mse, higher_is_better=False, is_share=False),
+        Metric("log10_mse", "log10 MSE", _log10_mse, higher_is_better=False, is_share=False),
     )
 }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -12,10 +14,12 @@ from torch import Tensor
 from mshgnn.data.dataset import DataError, GraphDataset
 from mshgnn.data.splits import Split, count_items
 from mshgnn.data.structure import structure_of
+from mshgnn.data.union import is_union, pieces
 from mshgnn.machine import find_device
 from mshgnn.structure import PackedStructure, Structure
+from mshgnn.structure.ragged import owners
 from mshgnn.training.batches import GraphBatch, PackedGraphs, whole_graph
-from mshgnn.training.objective import Objective, objective_of
+from mshgnn.training.objective import UNLABELLED, Objective, objective_of
 from mshgnn.training.settings import TrainingSettings
 
 
@@ -66,6 +70,8 @@ def prepare(dataset: GraphDataset, split: Split, settings: TrainingSettings, kin
     count_items(split, dataset.num_items, f"{dataset.name}: the split")
     objective = objective_of(dataset, regression_loss=settings.regression_loss)
     make = _node_parts if dataset.task == "node" else _graph_parts
+    if is_union(dataset):
+        make, dataset = _union_parts, pieces(dataset)
     structure = structure_of(dataset, kinds) if kinds else None
     steps, parts = make(dataset, split, settings, structure, find_device(settings.device))
     weights = objective.balanced_weights(parts.train.target) if settings.class_weights == "balanced" else None
@@ -80,20 +86,47 @@ def _graph_parts(
     structure: PackedStructure | None,
     device: torch.device,
 ) -> tuple[Steps, Parts]:
-    """Graphs of each part packed end to end; training batches are drawn anew every epoch."""
+    """Graphs of each part packed end to end."""
     packed = PackedGraphs.pack(dataset.graphs, sparse=settings.sparse_features == "auto", structure=structure)
-    train = packed.take(split.train)
+    return _packed_parts([packed.take(part) for part in split], settings, device)
+
+
+def _union_parts(
+    dataset: GraphDataset,
+    split: Split,
+    settings: TrainingSettings,
+    structure: PackedStructure | None,
+    device: torch.device,
+) -> tuple[Steps, Parts]:
+    """Graphs whose nodes have the targets: each part has the graphs of its nodes, other nodes there have no target."""
+    sparse = settings.sparse_features == "auto"
+    packed = PackedGraphs.pack(dataset.graphs, sparse=sparse, structure=structure, node_targets=True)
+    graph_of = owners(packed.node_start)
+
+    def of_nodes(nodes: Tensor) -> PackedGraphs:
+        y = torch.full_like(packed.y, math.nan if packed.y.is_floating_point() else UNLABELLED)
+        y[nodes] = packed.y[nodes]
+        return replace(packed, y=y).take(torch.unique(graph_of[nodes]))
+
+    return _packed_parts([of_nodes(nodes) for nodes in split], settings, device)
+
+
+def _packed_parts(
+    packed: Sequence[PackedGraphs], settings: TrainingSettings, device: torch.device
+) -> tuple[Steps, Parts]:
+    """Batches of the three parts' graphs: drawn anew every epoch for training, always the same for measuring."""
+    train = packed[0]
 
     def steps(generator: torch.Generator) -> Iterator[Step]:
         for made in train.shuffled_batches(settings.batch_size, generator):
             batch = made.to(device)
             yield Step(batch, None, batch.y)
 
-    def part(packed: PackedGraphs) -> Part:
-        batches = [batch.to(device) for batch in packed.evaluation_batches(settings.batch_size)]
-        return Part(batches, None, packed.y.to(device))
+    def part(graphs: PackedGraphs) -> Part:
+        batches = [batch.to(device) for batch in graphs.evaluation_batches(settings.batch_size)]
+        return Part(batches, None, graphs.y.to(device))
 
-    return steps, Parts(part(train), part(packed.take(split.validation)), part(packed.take(split.test)))
+    return steps, Parts(*(part(graphs) for graphs in packed))
 
 
 def _node_parts(
