@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from mshgnn.compiled import compile_now
 from mshgnn.ops.backends.cpu.factored_edges import (
     AHEAD,
     GROUP,
@@ -28,7 +28,7 @@ _BACKWARD = f"i8({SHARED_SIGNATURE},f4[::1],f4[::1],f4[::1],i8,f4[::1],i8,i8,i8,
 def build_backward(lanes: int, source: int):
     """The backward kernel; see :func:`mshgnn.ops.backends.cpu.factored_forward.build_forward`."""
 
-    @njit(_BACKWARD, nogil=True, error_model="numpy", boundscheck=False, cache=True)
+    @compile_now([_BACKWARD], nogil=True, error_model="numpy", boundscheck=False)
     def backward(
         lo, hi, R, P, F, receiver, receiver_stride, sender, sender_stride, sender_start, rowptr, senders,
         edge_phase, edge_weight, frequencies, doubling, gate, gating, grad_S, grad_G, grad_receiver,

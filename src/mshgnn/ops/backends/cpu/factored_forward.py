@@ -13,8 +13,8 @@ by edge.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from mshgnn.compiled import compile_now
 from mshgnn.ops.backends.cpu.factored_edges import (
     AHEAD,
     GROUP,
@@ -40,7 +40,7 @@ def build_forward(lanes: int, source: int):
     change never meets stale machine code.
     """
 
-    @njit(_FORWARD, nogil=True, error_model="numpy", boundscheck=False, cache=True)
+    @compile_now([_FORWARD], nogil=True, error_model="numpy", boundscheck=False)
     def forward(
         lo, hi, R, P, F, receiver, receiver_stride, sender, sender_stride, sender_start, rowptr, senders,
         edge_phase, edge_weight, frequencies, doubling, gate, gating, S, G,
