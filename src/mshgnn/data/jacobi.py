@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from mshgnn.compiled import compiled
 
 Floats = npt.NDArray[np.float64]
 MAX_SWEEPS = 60
@@ -31,7 +32,7 @@ def symmetric_eigenvectors(matrices: Floats) -> tuple[Floats, Floats]:
     return np.take_along_axis(values, order, axis=1), sorted_vectors.transpose(0, 2, 1)
 
 
-@numba.njit(cache=True)
+@compiled()
 def _diagonalise(matrices: Floats, vectors: Floats) -> bool:
     """Rotate each matrix to a diagonal one in place; rows of ``vectors`` take part in every rotation.
 

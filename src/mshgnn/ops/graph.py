@@ -85,13 +85,15 @@ def check_csr(rowptr: Tensor, sender: Tensor, num_senders: int) -> None:
 @torch.library.custom_op("mshgnn::sort_by_receiver", mutates_args=())
 def _sort_by_receiver(edge_index: Tensor, num_senders: int, num_receivers: int) -> tuple[Tensor, Tensor, Tensor]:
     """The sort behind :func:`receiver_csr`; opaque to ``torch.compile`` so that it may look at values."""
-    from mshgnn.ops.backends.cpu.threads import safe_after_fork  # which is above this module
+    from mshgnn.ops.backends import get_backend, reference  # which are above this module
+    from mshgnn.ops.backends.cpu.threads import safe_after_fork
 
+    compiles = edge_index.device.type == "cpu" and get_backend() != reference.NAME
     with safe_after_fork():
-        return _sort(edge_index, num_senders, num_receivers)
+        return _sort(edge_index, num_senders, num_receivers, compiles)
 
 
-def _sort(edge_index: Tensor, num_senders: int, num_receivers: int) -> tuple[Tensor, Tensor, Tensor]:
+def _sort(edge_index: Tensor, num_senders: int, num_receivers: int, compiles: bool) -> tuple[Tensor, Tensor, Tensor]:
     # A copy is checked, then sorted: whoever writes to the original meanwhile cannot get past the check.
     sender, receiver = edge_index.clone(memory_format=torch.contiguous_format).unbind(0)
     check_range("edge_index[0]", sender, num_senders)
@@ -100,7 +102,7 @@ def _sort(edge_index: Tensor, num_senders: int, num_receivers: int) -> tuple[Ten
     if bool((receiver[1:] >= receiver[:-1]).all()):
         torch.cumsum(torch.bincount(receiver, minlength=num_receivers), 0, out=rowptr[1:])
         return rowptr, sender.clone(), torch.arange(receiver.numel(), device=edge_index.device)
-    if edge_index.device.type == "cpu":
+    if compiles:
         from mshgnn.ops.backends.cpu.sort import sort_by_receiver
 
         order = torch.empty(receiver.numel(), dtype=torch.int64)

@@ -21,6 +21,13 @@ class Kernels(NamedTuple):
     backward: Callable[..., int]
 
 
+class Known(NamedTuple):
+    """What the factored kernels of one kind of layer know when they are compiled."""
+
+    rank: int
+    num_bands: int
+
+
 class _Announcement:
     """Says that kernels are being compiled, unless they came from the disk in no time."""
 
@@ -64,10 +71,10 @@ def kernels(lanes: int, register: int) -> Kernels:
 
 
 @cache
-def factored_kernels(lanes: int) -> Kernels:
+def factored_kernels(lanes: int, known: Known | None) -> Kernels:
     """Those of the factored phase; see :mod:`mshgnn.ops.backends.cpu.factored_forward`."""
     from mshgnn.ops.backends.cpu.factored_backward import build_backward
     from mshgnn.ops.backends.cpu.factored_forward import build_forward
 
     with _Announcement():
-        return Kernels(build_forward(lanes, source_digest()), build_backward(lanes, source_digest()))
+        return Kernels(build_forward(lanes, known, source_digest()), build_backward(lanes, known, source_digest()))

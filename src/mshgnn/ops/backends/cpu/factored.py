@@ -25,11 +25,13 @@ from mshgnn.ops.backends.cpu.arrays import (
     per_edge,
     single,
 )
-from mshgnn.ops.backends.cpu.compile import factored_kernels
+from mshgnn.ops.backends.cpu.compile import Known, factored_kernels
 from mshgnn.ops.backends.cpu.plan import Cost, Plan, plan_for
 from mshgnn.ops.backends.cpu.threads import run_chunks
 from mshgnn.ops.inputs import Factored, Inputs
 
+KNOWN_RANK, KNOWN_BANDS = 2, 3
+"""Plain sums of at most this rank with so many frequencies have kernels of their own: the default layer among them."""
 WORK_PER_PHASE = 40
 """Multiply-adds that a phase with its sines is worth."""
 
@@ -39,6 +41,7 @@ class Kept(NamedTuple):
 
     lanes: int
     padded: int  # projections
+    known: Known | None
     plan: Plan
     arguments: tuple[Any, ...]
 
@@ -56,6 +59,8 @@ def _prepare(inputs: Inputs) -> Kept:
         Cost(WORK_PER_PHASE * padded, WORK_PER_PHASE * padded, padded * (rank + 1), 0),
     )
     width = (rank + 1) * padded
+    num_bands, doubling = inputs.frequencies.numel(), are_doubling(inputs.frequencies)
+    common = rank <= KNOWN_RANK and num_bands == KNOWN_BANDS and doubling and padded == lanes and inputs.gate is None
     receiver, edge_phase, gate = phases.receiver.detach(), inputs.edge_phase, inputs.gate
     sender = receiver if phases.sender is None else phases.sender.detach()
     if more:
@@ -66,16 +71,16 @@ def _prepare(inputs: Inputs) -> Kept:
     arguments = (
         rank, F, padded, flat(receiver), receiver.size(1), flat(sender), sender.size(1),
         width if phases.sender is None else 0, plan.rowptr, plan.senders, flat(edge_phase), flat(inputs.edge_weight),
-        flat(inputs.frequencies), are_doubling(inputs.frequencies), flat(gate), gating_of(inputs),
+        flat(inputs.frequencies), doubling, flat(gate), gating_of(inputs),
     )  # fmt: skip
-    return Kept(lanes, padded, plan, arguments)
+    return Kept(lanes, padded, Known(rank, num_bands) if common else None, plan, arguments)
 
 
 def forward(inputs: Inputs, keep: bool) -> tuple[Tensor, Tensor, Kept | None]:
     """``S``, ``G`` (no rows without a gate), and with ``keep`` what the backward pass can use."""
     kept = _prepare(inputs)
     S, G, outputs = make_outputs(inputs)
-    kernel = factored_kernels(kept.lanes).forward
+    kernel = factored_kernels(kept.lanes, kept.known).forward
     chunks = kept.plan.chunks
 
     def work(index: int) -> None:
@@ -112,7 +117,8 @@ def backward(
     gate_sums = np.zeros((len(chunks), 2 * num_bands * padded if inputs.gate is not None else 0))
     shared = flat(grad_S), flat(grad_G), table.numpy().reshape(-1), table.size(1)
     rows = flat(found["edge_phase"]), flat(found["edge_weight"])
-    kernel = factored_kernels(kept.lanes).backward
+    known = None if needs["edge_weight"] or needs["frequencies"] else kept.known
+    kernel = factored_kernels(kept.lanes, known).backward
 
     def work(index: int) -> None:
         chunk = chunks[index]

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from mshgnn.compiled import compile_now
+from mshgnn.ops.backends.cpu.compile import Known
 from mshgnn.ops.backends.cpu.factored_edges import (
     AHEAD,
     GROUP,
@@ -25,10 +26,13 @@ _f = np.float32
 _BACKWARD = f"i8({SHARED_SIGNATURE},f4[::1],f4[::1],f4[::1],i8,f4[::1],i8,i8,i8,f4[::1],f4[::1],f8[::1],f8[::1])"
 
 
-def build_backward(lanes: int, source: int):
+def build_backward(lanes: int, known: Known | None, source: int):
     """The backward kernel; see :func:`mshgnn.ops.backends.cpu.factored_forward.build_forward`."""
 
-    @njit(_BACKWARD, nogil=True, error_model="numpy", boundscheck=False, cache=True)
+    fixed = known is not None
+    rank, num_bands = known or (0, 0)
+
+    @compile_now([_BACKWARD], nogil=True, error_model="numpy", boundscheck=False)
     def backward(
         lo, hi, R, P, F, receiver, receiver_stride, sender, sender_stride, sender_start, rowptr, senders,
         edge_phase, edge_weight, frequencies, doubling, gate, gating, grad_S, grad_G, grad_receiver,
@@ -41,7 +45,12 @@ def build_backward(lanes: int, source: int):
         sums over the receivers of a chunk, kept in float64. Empty arrays stand for gradients that nobody wants.
         """
         zero = zeros(lanes)
-        K = frequencies.size
+        if fixed:
+            R = rank
+            F = lanes
+            gating = NO_GATE
+        K = num_bands if fixed else frequencies.size
+        doubling = fixed or doubling
         bands = 2 * K
         size = bands * F
         width = (R + 1) * F
@@ -59,7 +68,7 @@ def build_backward(lanes: int, source: int):
         want_edge_phase = grad_edge_phase.size > 0
         want_edge_weight = grad_edge_weight.size > 0
         want_frequencies = grad_frequencies.size > 0
-        plain_sum = gating == NO_GATE and not want_edge_weight and not want_frequencies
+        plain_sum = fixed or (gating == NO_GATE and not want_edge_weight and not want_frequencies)
         alphas = np.empty(0, np.float32)
         d_logits = np.empty(0, np.float32)
         phases = np.empty(0, np.float32)

@@ -13,8 +13,9 @@ by edge.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from mshgnn.compiled import compile_now
+from mshgnn.ops.backends.cpu.compile import Known
 from mshgnn.ops.backends.cpu.factored_edges import (
     AHEAD,
     GROUP,
@@ -33,21 +34,30 @@ _f = np.float32
 _FORWARD = f"i8({SHARED_SIGNATURE},f4[::1],f4[::1])"
 
 
-def build_forward(lanes: int, source: int):
+def build_forward(lanes: int, known: Known | None, source: int):
     """The forward kernel that takes ``lanes`` projections at a time.
 
-    All arguments are part of the key of numba's disk cache; ``source`` is a digest of the folder's files, so that a
-    change never meets stale machine code.
+    With ``known`` it is the plain sum of that rank and so many doubling frequencies alone, for ``F = lanes``: loops are
+    unrolled and cases dropped when it is compiled. All arguments are part of the key of numba's disk cache;
+    ``source`` is a digest of the folder's files, so that a change never meets stale machine code.
     """
 
-    @njit(_FORWARD, nogil=True, error_model="numpy", boundscheck=False, cache=True)
+    fixed = known is not None
+    rank, num_bands = known or (0, 0)
+
+    @compile_now([_FORWARD], nogil=True, error_model="numpy", boundscheck=False)
     def forward(
         lo, hi, R, P, F, receiver, receiver_stride, sender, sender_stride, sender_start, rowptr, senders,
         edge_phase, edge_weight, frequencies, doubling, gate, gating, S, G,
     ):  # fmt: skip
         """``S_v`` and ``G_v`` of the receivers ``lo <= v < hi``."""
         zero = zeros(lanes)
-        K = frequencies.size
+        if fixed:
+            R = rank
+            F = lanes
+            gating = NO_GATE
+        K = num_bands if fixed else frequencies.size
+        doubling = fixed or doubling
         bands = 2 * K
         size = bands * F
         width = (R + 1) * F

@@ -7,7 +7,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from mshgnn.compiled import compiled
 
 # Sums may be taken in any order, so that they fill a register; NaN and infinity keep their meaning.
 _FREE_ORDER: Any = {"reassoc", "contract", "nsz"}
@@ -17,7 +18,7 @@ _BACKWARD: Any = "void(i8,i8,f4[:,::1],f4[:,::1],f4[:,::1],f4[::1],f4[:,::1])"
 _f = np.float32
 
 
-@njit(_FORWARD, nogil=True, cache=True, boundscheck=False, error_model="numpy", fastmath=_FREE_ORDER)
+@compiled([_FORWARD], nogil=True, boundscheck=False, error_model="numpy", fastmath=_FREE_ORDER)
 def normalize_rows(low, high, epsilon, x, features, removed, inverse):
     """Normalised rows to ``features``, their mean and log variance to ``removed``, ``1 / deviation`` to ``inverse``."""
     width = x.shape[1]
@@ -45,7 +46,7 @@ def normalize_rows(low, high, epsilon, x, features, removed, inverse):
         inverse[v] = scale
 
 
-@njit(_BACKWARD, nogil=True, cache=True, boundscheck=False, error_model="numpy", fastmath=_FREE_ORDER)
+@compiled([_BACKWARD], nogil=True, boundscheck=False, error_model="numpy", fastmath=_FREE_ORDER)
 def normalize_rows_backward(low, high, gradient, d_removed, features, inverse, result):
     """``dx`` from the gradients of the normalised rows and of what was removed."""
     width = result.shape[1]
@@ -72,7 +73,7 @@ _STANDARD: Any = "void(f4[:,::1],i8,f4[:,::1],f4[::1],f4[::1],f8)"
 _STANDARD_BACKWARD: Any = "void(f4[:,::1],f4[:,::1],i8,f4[::1],b1,f4[:,::1])"
 
 
-@njit(_STATISTICS, nogil=True, cache=True, boundscheck=False, error_model="numpy")
+@compiled([_STATISTICS], nogil=True, boundscheck=False, error_model="numpy")
 def statistics(removed, mean, variance):
     """Mean and variance of both columns, in double precision."""
     rows = removed.shape[0]
@@ -88,7 +89,7 @@ def statistics(removed, mean, variance):
         variance[column] = squares / rows
 
 
-@njit(_STANDARD, nogil=True, cache=True, boundscheck=False, error_model="numpy")
+@compiled([_STANDARD], nogil=True, boundscheck=False, error_model="numpy")
 def standardize(removed, width, features, mean, variance, epsilon):
     """Both columns, standardised, behind the normalised rows."""
     for column in range(2):
@@ -97,7 +98,7 @@ def standardize(removed, width, features, mean, variance, epsilon):
             features[v, width + column] = (removed[v, column] - mean[column]) * scale
 
 
-@njit(_STANDARD_BACKWARD, nogil=True, cache=True, boundscheck=False, error_model="numpy")
+@compiled([_STANDARD_BACKWARD], nogil=True, boundscheck=False, error_model="numpy")
 def standardize_backward(gradient, features, width, scale, over_rows, d_removed):
     """The gradient of both columns before they were standardised, over the rows or by given numbers."""
     rows = gradient.shape[0]

@@ -3,15 +3,13 @@
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
-from typing import Any
+from mshgnn.compiled import compiled
 
-from numba import njit
-
-# numba's decorator has no types; ``rowptr`` comes in as zeros ``[N + 1]``, ``order`` empty ``[M]``
-_SIGNATURES: Any = ["void(i8[::1],i8[::1],i8[::1])", "void(i4[::1],i8[::1],i8[::1])"]
+# ``rowptr`` comes in as zeros ``[N + 1]``, ``order`` empty ``[M]``
+_SIGNATURES = ["void(i8[::1],i8[::1],i8[::1])", "void(i4[::1],i8[::1],i8[::1])"]
 
 
-@njit(_SIGNATURES, nogil=True, cache=True, boundscheck=False)
+@compiled(_SIGNATURES, nogil=True, boundscheck=False)
 def sort_by_receiver(receiver, rowptr, order):
     """Fill ``rowptr`` and ``order`` for receivers that lie in ``0 <= receiver < N``."""
     num_receivers = rowptr.size - 1

@@ -10,8 +10,8 @@ phases, and ``by_projection[f, j]`` (the order of ``W_f``) for the gradients.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from mshgnn.compiled import compile_now
 from mshgnn.ops.backends.cpu.edge_kernels import GROUP, outer_products, receiver_phases
 from mshgnn.ops.backends.cpu.gate_kernels import NO_GATE, SOFTMAX, add_gated, gated_gradient, softmax_backward
 from mshgnn.ops.backends.cpu.loops import FLUSH, add_into, add_scaled, clear, copy_blocks, dot, flush, scale
@@ -35,7 +35,7 @@ def build_kernels(lanes: int, register: int, source: int):
     built from, so that a change never meets stale machine code.
     """
 
-    @njit(_FORWARD, nogil=True, error_model="numpy", boundscheck=False, cache=True)
+    @compile_now([_FORWARD], nogil=True, error_model="numpy", boundscheck=False)
     def forward(
         lo, hi, origin, tile, bias, x, phase, rowptr, senders, edge_phase, edge_weight, frequencies, doubling, gate,
         gating, P, D, F, p, kept, S, G,
@@ -88,7 +88,7 @@ def build_kernels(lanes: int, register: int, source: int):
                 copy_blocks(gated, 0, F, G, v * bands * P, P, bands, P)
         return source  # part of the cache key
 
-    @njit(_BACKWARD, nogil=True, error_model="numpy", boundscheck=False, cache=True)
+    @compile_now([_BACKWARD], nogil=True, error_model="numpy", boundscheck=False)
     def backward(
         lo, hi, origin, tile, bias, x, phase, rowptr, senders, edge_phase, edge_weight, frequencies, doubling, gate,
         gating, P, D, F, p, kept, grad_tile, grad_S, grad_G, first_sender, grad_x, grad_bias, grad_phase,
