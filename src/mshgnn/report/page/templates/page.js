@@ -27,6 +27,7 @@ painted();
 // Paper is white, and nothing on it can be unfolded.
 let before = null;
 addEventListener("beforeprint", () => {
+  if (before) return;
   before = { scheme: root.dataset.scheme, open: [...document.querySelectorAll("details:not([open])")] };
   root.dataset.scheme = "light";
   before.open.forEach((details) => { details.open = true; });
