@@ -35,12 +35,13 @@ def _options(
 
 def _assemble() -> None:
     """Add the commands and groups, each from its own file."""
-    from mshgnn.cli import bench, ceiling, data, demo, models, predict, run, tables, train, tune
+    from mshgnn.cli import bench, ceiling, data, demo, explain, models, predict, run, tables, train, tune
 
     app.command("train")(train.train)
     app.command("predict")(predict.predict)
     app.command("evaluate")(predict.evaluate)
     app.command("embed")(predict.embed)
+    app.command("explain")(explain.explain)
     app.command("init")(train.init)
     app.command("tune")(tune.tune)
     app.command("run")(run.run)
