@@ -35,7 +35,21 @@ def _options(
 
 def _assemble() -> None:
     """Add the commands and groups, each from its own file."""
-    from mshgnn.cli import bench, ceiling, compare, data, demo, models, predict, report, run, tables, train, tune
+    from mshgnn.cli import (
+        bench,
+        ceiling,
+        compare,
+        data,
+        demo,
+        explain,
+        models,
+        predict,
+        report,
+        run,
+        tables,
+        train,
+        tune,
+    )
 
     app.command("train")(train.train)
     app.command("predict")(predict.predict)
@@ -43,6 +57,7 @@ def _assemble() -> None:
     app.command("embed")(predict.embed)
     app.command("report")(report.report)
     app.command("plot")(report.plot)
+    app.command("explain")(explain.explain)
     app.command("init")(train.init)
     app.command("tune")(tune.tune)
     app.command("run")(run.run)

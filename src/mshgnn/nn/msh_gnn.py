@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from inspect import Parameter, Signature
 from typing import Any, Self
 
@@ -15,6 +16,7 @@ from mshgnn.nn.model import Task
 from mshgnn.nn.msh_conv import MSHConv
 from mshgnn.nn.options import Width, options_of, resolve_options
 from mshgnn.nn.readout import FrequencyAwarePooling
+from mshgnn.nn.response import band_energy
 
 PRESETS: dict[str, dict[str, object]] = {
     # The equations as printed.
@@ -113,13 +115,28 @@ class MSHGNN(GraphModel):
         """
         if not isinstance(self.readout, FrequencyAwarePooling):
             raise UserError("edge_attention needs readout='frequency'")
+        alphas = []
+        for layer, (message, h, edges, attributes) in enumerate(self._messages_of(x, edge_index, edge_attr)):
+            messages = message.edge_messages(h, edges, attributes)
+            alphas.append(self.readout.attention(layer, messages, edges, x.size(0)))
+        return alphas
+
+    def band_energy(self, x: Tensor, edge_index: Tensor, *, edge_attr: Tensor | None = None) -> list[Tensor]:
+        """The energy of every edge's message by band, ``L x [M, K]``, see :func:`mshgnn.nn.response.band_energy`.
+
+        In the order of :meth:`edge_attention`.
+        """
+        layers = self._messages_of(x, edge_index, edge_attr)
+        return [band_energy(message, h, edges, attributes) for message, h, edges, attributes in layers]
+
+    def _messages_of(
+        self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None
+    ) -> Iterator[tuple[MSHConv, Tensor, Tensor, Tensor | None]]:
+        """Every layer's message with what it is given: node states, edges ``[2, M]``, edge features."""
         check_features("x", x, self.in_channels, self.encoder.weight.dtype)
         states = [h for h, _ in self._run(x, edge_index, edge_attr)]
         edge_index, edge_attr = self._edges(edge_index, edge_attr, x.size(0))
         edge_index = as_edge_index(edge_index, x.size(0), x.size(0))
-        alphas = []
-        for layer, (message, h) in enumerate(zip(self.messages, states, strict=False)):
+        for message, h in zip(self.messages, states, strict=False):
             assert isinstance(message, MSHConv)
-            messages = message.edge_messages(h, edge_index, edge_attr)
-            alphas.append(self.readout.attention(layer, messages, edge_index, x.size(0)))
-        return alphas
+            yield message, h, edge_index, edge_attr

@@ -25,11 +25,21 @@ def frequency_response(
     Returns:
         ``[M, K]`` in the order of ``edge_index``; rows sum to one.
     """
+    energy = band_energy(conv, x, edge_index, edge_attr)
+    return energy / energy.sum(-1, keepdim=True).clamp(min=torch.finfo(energy.dtype).tiny)
+
+
+def band_energy(
+    conv: MSHConv,
+    x: Tensor | tuple[Tensor, Tensor],
+    edge_index: Tensor,
+    edge_attr: Tensor | None = None,
+) -> Tensor:
+    r"""Energy :math:`\lVert W_o^{(k)} \psi_k(p_{vu}) \rVert^2` of every edge and band, ``[M, K]``, as above."""
     bands = conv.encoding.num_bands
     if bands == 0:
         raise UserError("frequency_response needs frequencies; the layer was made with frequencies='none'")
     psi = conv.encoding(conv.edge_phases(x, edge_index, edge_attr)).to(conv.output.weight.dtype)
     width = 2 * conv.num_projections
     weight = conv.output.weight.view(-1, bands, width)
-    energy = torch.einsum("mkf,okf->mko", psi.view(-1, bands, width), weight).square().sum(-1)
-    return energy / energy.sum(-1, keepdim=True).clamp(min=torch.finfo(energy.dtype).tiny)
+    return torch.einsum("mkf,okf->mko", psi.view(-1, bands, width), weight).square().sum(-1)

@@ -81,16 +81,22 @@ def predicted(model: Ensemble, path: Path, *, on_error: OnError = "skip", chunk:
 
 
 def _node_rows(model: Ensemble, path: Path) -> tuple[list[Row], Prediction]:
+    rows, graph, where = read_nodes(model, path)
+    return rows, model.predict([model.encode(graph, where)])
+
+
+def read_nodes(model: Ensemble, path: Path) -> tuple[list[Row], Data, str]:
+    """The nodes of the one graph of a node task as rows, the graph as it stands in the file, and where that is."""
     if path.suffix == ".jsonl":
         graph, targets = read_bare_line(path)
         (target,) = model.target_names
         given = [{target: value} for value in targets] or [{}] * int(graph.num_nodes)
         rows = [Row(f"{path}: node {n}", {"node": str(n)}, cells, None) for n, cells in enumerate(given)]
-        return rows, model.predict([model.encode(graph, str(path))])
+        return rows, graph, str(path)
     nodes, graph = read_bare_nodes(_node_tables(path), model.asked("stop"))
     listed = [{name: cells[row] for name, cells in nodes.columns.items()} for row in range(len(nodes))]
     rows = [Row(nodes.where(index), cells, cells, None) for index, cells in enumerate(listed)]
-    return rows, model.predict([model.encode(graph, str(nodes.path))])
+    return rows, graph, str(nodes.path)
 
 
 def _node_tables(path: Path) -> tuple[Path, Path]:
