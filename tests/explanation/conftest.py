@@ -15,7 +15,7 @@ Links = list[set[tuple[int, int]]]
 SMALL = {"hidden_channels": 16, "num_layers": 2}
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def _plain_backend() -> Iterator[None]:
     before = get_backend()
     set_backend("reference")
@@ -23,14 +23,14 @@ def _plain_backend() -> Iterator[None]:
     set_backend(before)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the files and the models are."""
     pytest.importorskip("rdkit")
     return tmp_path_factory.mktemp("explanation")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def house(place: Path) -> tuple[Ensemble, Path, Links]:
     """A model that finds houses, its data, and the links of each house."""
     data = place / "houses.jsonl"
@@ -39,21 +39,21 @@ def house(place: Path) -> tuple[Ensemble, Path, Links]:
     return trained(data, "target", place / "house", epochs=30, model=model), data, motifs
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def toxic(place: Path) -> tuple[Ensemble, Path]:
     """A model of the class of molecules that have a nitro group."""
     data = nitro(place / "nitro.csv", 80)
     return trained(data, "toxic", place / "toxic", epochs=25, ignore=("dose", "id"), id_column="id"), data
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def dose(place: Path, toxic: tuple[Ensemble, Path]) -> tuple[Ensemble, Path]:
     """A regression on the number of nitro groups."""
     model = {"name": "gine", **SMALL}
     return trained(toxic[1], "dose", place / "dose", epochs=25, ignore=("toxic", "id"), model=model), toxic[1]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def labels(place: Path, toxic: tuple[Ensemble, Path]) -> tuple[Ensemble, Path]:
     """An ensemble of three, barely trained, with two labels."""
     data = place / "labels.csv"
@@ -71,7 +71,7 @@ def labels(place: Path, toxic: tuple[Ensemble, Path]) -> tuple[Ensemble, Path]:
     ), data
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def ring(place: Path) -> tuple[Ensemble, Path]:
     """A node task: the class is the sign of the node's own feature."""
     data = ring_of_nodes(place / "ring")
