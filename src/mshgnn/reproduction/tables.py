@@ -174,11 +174,11 @@ def _conditions(environment: dict[str, Any]) -> str:
     return f"{threads} thread{'s' if threads > 1 else ''}, freed memory {environment['freed_memory']}"
 
 
-def models(results: Results) -> str:
-    """All models of the registry."""
+def models(results: Results, tasks: tuple[str, ...]) -> str:
+    """The models of the registry for these tasks."""
     from mshgnn.reproduction.models_table import models_table  # with torch, which no record needs
 
-    return models_table()
+    return models_table(tasks)
 
 
 def who_separates(results: Results) -> str:
@@ -202,7 +202,9 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "capacity": capacity,
     **{f"trials-{question}": partial(trials, question=question) for question in TRIAL_QUESTIONS},
     "bench": bench,
-    "models": models,
+    "models-graph-node": partial(models, tasks=("graph", "node")),
+    "models-graph": partial(models, tasks=("graph",)),
+    "models-node": partial(models, tasks=("node",)),
     "who-separates": who_separates,
 }
 
