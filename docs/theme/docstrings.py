@@ -25,7 +25,7 @@ class PlainMarkdown(griffe.Extension):
 
 def markdown(text: str) -> str:
     """A docstring with ``$...$`` for formulas and single backticks for names."""
-    text = BLOCK.sub(lambda block: f"$$\n\\begin{{aligned}}\n{_lines(block[1])}\n\\end{{aligned}}\n$$\n\n", text)
+    text = BLOCK.sub(lambda block: f"$$\n\\begin{{align*}}\n{_lines(block[1])}\n\\end{{align*}}\n$$\n\n", text)
     text = INLINE.sub(r"$\1$", text)
     return LITERAL.sub(r"`\1`", ROLE.sub(r"`\1`", text))
 

@@ -50,12 +50,13 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(content: str, **_: Any) -> str:
-    """Turn LaTeX between dollars into MathML, which browsers draw by themselves."""
-    return FORMULA.sub(_mathml, content)
+    """Turn LaTeX between dollars into MathML, which browsers draw by themselves; keep a spread beside its figure."""
+    return FORMULA.sub(_mathml, content).replace(" ± ", "&nbsp;±&nbsp;")
 
 
 def _mathml(formula: re.Match[str]) -> str:
-    return convert(html.unescape(formula[2]).strip(), display="block" if formula[1] == "div" else "inline")
+    latex = html.unescape(formula[2]).strip().replace(r"\Big(", r"\left(").replace(r"\Big)", r"\right)")
+    return convert(latex, display="block" if formula[1] == "div" else "inline")
 
 
 def _outside(page: File, config: MkDocsConfig) -> set[Path]:

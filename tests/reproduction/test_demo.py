@@ -9,7 +9,7 @@ import pytest
 from mshgnn.cli import main
 
 
-def test_the_demo_prints_the_table_and_draws_both_pictures(
+def test_the_demo_trains_and_predicts_then_prints_the_table_and_draws_both_pictures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
@@ -23,6 +23,11 @@ def test_the_demo_prints_the_table_and_draws_both_pictures(
     out = capsys.readouterr().out
     for word in ("6,238", "6,494", "7,182", "msh-stable", "inference, ms", "peak memory, MB", "test accuracy"):
         assert word in out
+    typed = [line for line in out.splitlines() if line.startswith("$ mshgnn")]
+    assert [line.split()[2] for line in typed] == ["data", "train", "data", "predict", "evaluate"]
+    assert len((tmp_path / "predicted.csv").read_text().splitlines()) == 21
+    assert str(tmp_path / "model" / "report.html") in out
+    assert (tmp_path / "model" / "report.html").is_file()
     for name in ("learning-curves.png", "embeddings.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
     costs = json.loads((tmp_path / "costs.json").read_text())

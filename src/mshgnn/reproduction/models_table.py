@@ -1,8 +1,9 @@
-"""The table of all models, made from the registry and from the models themselves."""
+"""The tables of all models by task, made from the registry and from the models themselves."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -16,21 +17,21 @@ FEATURES, CLASSES = 7, 2
 _PAPER = re.compile(r"\s*\([^()]*\d{4}[^()]*\)(?=\.?$)")
 
 
-def models_table() -> str:
-    """Every model: file, paper, what it is, tasks, edge features, structure, parameters."""
-    header = ["name", "model", "paper", "what it is", "tasks", "edge features", "structure", "parameters"]
+def models_table(tasks: Collection[str]) -> str:
+    """Every model of exactly these tasks: file, name and paper, what it is, edge features, structure, parameters."""
+    header = ["name", "model", "what it is", "edge features", "structure", "parameters"]
     rows = []
     for file in _files():
         module = import_module(f"{models.__name__}.{file}")
         for name, builder in module.MODELS.items():
+            if set(builder.tasks) != set(tasks):
+                continue
             model = build(name, FEATURES, CLASSES, task=builder.tasks[0])
             rows.append(
                 [
                     f"[`{name}`](../src/mshgnn/models/{file}.py)",
-                    builder.title,
-                    builder.paper,
+                    f"{builder.title} ({builder.paper})",
                     _what(module.__doc__ or "", builder.title),
-                    ", ".join(builder.tasks),
                     "yes" if builder.takes_edge_features else "no",
                     ", ".join(f"`{kind.name}`" for kind in model.structure) or "–",
                     f"{model.num_parameters:,}",

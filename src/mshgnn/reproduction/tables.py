@@ -185,11 +185,11 @@ def molecule_times(results: Results) -> str:
     return molecule_tables.times(results.measurements)
 
 
-def models(results: Results) -> str:
-    """All models of the registry."""
+def models(results: Results, tasks: tuple[str, ...]) -> str:
+    """The models of the registry for these tasks."""
     from mshgnn.reproduction.models_table import models_table  # with torch, which no record needs
 
-    return models_table()
+    return models_table(tasks)
 
 
 def who_separates(results: Results) -> str:
@@ -215,7 +215,9 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "bench": bench,
     "molecules": molecules,
     "molecule-times": molecule_times,
-    "models": models,
+    "models-graph-node": partial(models, tasks=("graph", "node")),
+    "models-graph": partial(models, tasks=("graph",)),
+    "models-node": partial(models, tasks=("node",)),
     "who-separates": who_separates,
 }
 
