@@ -174,6 +174,15 @@ def _conditions(environment: dict[str, Any]) -> str:
     return f"{threads} thread{'s' if threads > 1 else ''}, freed memory {environment['freed_memory']}"
 
 
+def fuzz(results: Results) -> str:
+    """What the last run of ``make fuzz`` tried, one row per kind of cases."""
+    rows = [
+        [kind, entry["promise"], f"{entry['cases']:,}", str(entry["failures"]), str(entry["seed"]), entry["date"]]
+        for kind, entry in results.measurements.get("fuzz", {}).items()
+    ]
+    return markdown(["generated cases", "promise", "run", "failed", "seed", "date"], rows)
+
+
 def models(results: Results) -> str:
     """All models of the registry."""
     from mshgnn.reproduction.models_table import models_table  # with torch, which no record needs
@@ -202,6 +211,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "capacity": capacity,
     **{f"trials-{question}": partial(trials, question=question) for question in TRIAL_QUESTIONS},
     "bench": bench,
+    "fuzz": fuzz,
     "models": models,
     "who-separates": who_separates,
 }
