@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test test-slow lint format bench tables docs clean
+.PHONY: help setup demo test test-slow fuzz lint format bench tables docs clean
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -24,6 +24,9 @@ test: $(READY)  ## the test suite
 
 test-slow: $(READY)  ## the tests that take minutes
 	$(BIN)/pytest -m slow
+
+fuzz: $(READY)  ## generated cases by the thousand, recorded in results/fuzz.json (CASES, SECONDS, SEED)
+	MSHGNN_FUZZ_CASES=$(CASES) MSHGNN_FUZZ_SECONDS=$(SECONDS) MSHGNN_FUZZ_SEED=$(SEED) $(BIN)/pytest -m fuzz -s tests/fuzz
 
 lint: $(READY)  ## format check, linter, types
 	$(BIN)/ruff format --check .

@@ -4,6 +4,7 @@ Numba alone raises at the decorator where it finds no such folder, as in most co
 of its cache. Here the first is compiled in memory, the second is compiled again and replaced.
 """
 
+# mypy: disable-error-code="no-untyped-call"
 from __future__ import annotations
 
 import hashlib

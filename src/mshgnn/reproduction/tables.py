@@ -175,6 +175,15 @@ def _conditions(environment: dict[str, Any]) -> str:
     return f"{threads} thread{'s' if threads > 1 else ''}, freed memory {environment['freed_memory']}"
 
 
+def fuzz(results: Results) -> str:
+    """What the last run of ``make fuzz`` tried, one row per kind of cases."""
+    rows = [
+        [kind, entry["promise"], f"{entry['cases']:,}", str(entry["failures"]), str(entry["seed"]), entry["date"]]
+        for kind, entry in results.measurements.get("fuzz", {}).items()
+    ]
+    return markdown(["generated cases", "promise", "run", "failed", "seed", "date"], rows)
+
+
 def molecules(results: Results) -> str:
     """Own data: tables of molecules, every system on the same splits."""
     return molecule_tables.accuracy(results.measurements)
@@ -218,6 +227,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "models-graph-node": partial(models, tasks=("graph", "node")),
     "models-graph": partial(models, tasks=("graph",)),
     "models-node": partial(models, tasks=("node",)),
+    "fuzz": fuzz,
     "who-separates": who_separates,
 }
 

@@ -1,0 +1,86 @@
+"""The fused kernels against plain torch: small graphs of every shape, all options, both generators."""
+
+from __future__ import annotations
+
+import random
+from unittest.mock import patch
+
+import torch
+from aggregate_cases import (
+    GATES,
+    Case,
+    Phases,
+    assert_as_good_as_plain_float32,
+    assert_close_to_plain_float32,
+    draw_factored,
+    draw_generated,
+    make_case,
+)
+from torch import Tensor
+
+from fuzz.targets import Target
+from mshgnn.ops.backends.cpu import generated, plan
+
+FREQUENCIES = [(1.0,), (0.5,), (1.0, 2.0), (1.0, 2.0, 4.0), (0.25, 0.5, 1.0, 2.0, 4.0), (1.0, 3.0), (0.37, 1.9, 2.3)]
+MOST_NODES, MOST_EDGES, MOST_PROJECTIONS, MOST_WIDTH = 9, 24, 18, 18
+
+
+def draw_edges(draw: random.Random, num_senders: int, num_receivers: int) -> Tensor:
+    """Any edges: loops, duplicates, hubs, nodes without any, sorted or not, none at all."""
+    count = draw.choice([0, 1, 2, draw.randint(0, MOST_EDGES)])
+    receivers = [draw.randrange(num_receivers) for _ in range(count)]
+    if draw.random() < 0.2:
+        receivers = [receivers[0]] * count if count else []
+    if draw.random() < 0.2:
+        receivers.sort()
+    senders = [draw.randrange(num_senders) for _ in range(count)]
+    dtype = draw.choice([torch.int32, torch.int64])
+    return torch.tensor([senders, receivers], dtype=dtype).view(2, count)
+
+
+def draw_case(draw: random.Random) -> Case:
+    """A graph with options."""
+    seed, projections = draw.randrange(2**31), draw.randint(1, MOST_PROJECTIONS)
+    num_receivers = draw.randint(1, MOST_NODES)
+    one_table = draw.random() < 0.25
+    num_senders = num_receivers if one_table else draw.randint(1, MOST_NODES)
+    phases: Phases
+    if not one_table and draw.random() < 0.6:
+        phases = draw_generated(
+            num_senders,
+            num_receivers,
+            width=draw.randint(1, MOST_WIDTH),
+            receiver_width=draw.randint(1, MOST_WIDTH),
+            projections=projections,
+            phase=draw.random() < 0.5,
+            seed=seed,
+        )
+    else:
+        rank = draw.randint(0, 3)
+        phases = draw_factored(
+            num_senders, num_receivers, projections=projections, rank=rank, one_table=one_table, seed=seed
+        )
+    return make_case(
+        phases,
+        draw_edges(draw, num_senders, num_receivers),
+        frequencies=draw.choice(FREQUENCIES),
+        edge_phase=draw.random() < 0.4,
+        edge_weight=draw.random() < 0.4,
+        gate=draw.choice(GATES),
+        seed=seed + 1,
+    )
+
+
+def check(draw: random.Random, _: object) -> None:
+    case = draw_case(draw)
+    # at times as on a large graph: in many chunks, with nothing kept for the backward pass
+    chunk_work = draw.choice([plan.CHUNK_WORK, plan.CHUNK_WORK, 256])
+    kept = draw.choice([generated.KEPT_FLOATS, generated.KEPT_FLOATS, 0])
+    with patch.object(plan, "CHUNK_WORK", chunk_work), patch.object(generated, "KEPT_FLOATS", kept):
+        try:
+            assert_close_to_plain_float32(case)
+        except AssertionError:  # plain float32 is wrong by as much, or the kernels are
+            assert_as_good_as_plain_float32(case, factor=4.0)
+
+
+KERNELS = Target("kernels", "The fused kernels agree with plain torch on outputs and every gradient.", 100_000, check)
