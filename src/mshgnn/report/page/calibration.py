@@ -41,16 +41,7 @@ def _blocks(number: int, subject: Subject) -> list[Block] | str:
         if inside.any():
             rows.append((float(sure[inside].mean()), float(right[inside].mean()), int(inside.sum())))
     gap = sum(abs(said - held) * count for said, held, count in rows) / len(sure)
-    error = [math.sqrt(max(held * (1 - held), 0.25 / count) / count) for _, held, count in rows]
-    line = Line(
-        subject.name,
-        [said for said, _, _ in rows],
-        [held for _, held, _ in rows],
-        number % 8,
-        low=[max(0.0, held - e) for (_, held, _), e in zip(rows, error, strict=True)],
-        high=[min(1.0, held + e) for (_, held, _), e in zip(rows, error, strict=True)],
-        marks=[(said, held) for said, held, _ in rows],
-    )
+    line = _judged(subject.name, rows, number)
     leaning = "overconfident" if sure.mean() > right.mean() else "too modest"
     verdict = f"Said and true shares differ by {100 * gap:.1f} points on average; on the whole the model is {leaning}."
     chart = Lines(
@@ -79,6 +70,21 @@ def _sure(subject: Subject, items: Items) -> tuple[Array, Array]:
     return items.values[known], items.truth[known]
 
 
+def _judged(name: str, rows: Sequence[tuple[float, float, int]], number: int) -> Line:
+    """What was said, what held and of how many, as a line with its standard error."""
+    error = [math.sqrt(max(held * (1 - held), 0.25 / count) / count) for _, held, count in rows]
+    held = [share for _, share, _ in rows]
+    return Line(
+        name,
+        [said for said, _, _ in rows],
+        held,
+        number % 8,
+        low=[max(0.0, share - one) for share, one in zip(held, error, strict=True)],
+        high=[min(1.0, share + one) for share, one in zip(held, error, strict=True)],
+        marks=[(said, share) for said, share, _ in rows],
+    )
+
+
 def _few(count: int) -> list[Block]:
     text = f"There are only {count} values to judge by: read this with care."
     return [Text(text, note=True)] if count < FEWEST else []
@@ -92,16 +98,7 @@ def _coverage(subject: Subject, items: Items, number: int) -> list[Block] | str:
     usable = [(promise, inside / count, count) for promise, inside, count in held if count]
     if not usable:
         return f"{known} test values are too few to judge intervals by"
-    standard = [math.sqrt(max(h * (1 - h), 0.25 / n) / n) for _, h, n in usable]
-    line = Line(
-        subject.name,
-        [promise for promise, _, _ in usable],
-        [h for _, h, _ in usable],
-        number % 8,
-        low=[max(0.0, h - e) for (_, h, _), e in zip(usable, standard, strict=True)],
-        high=[min(1.0, h + e) for (_, h, _), e in zip(usable, standard, strict=True)],
-        marks=[(promise, h) for promise, h, _ in usable],
-    )
+    line = _judged(subject.name, usable, number)
     worst = max(usable, key=lambda entry: abs(entry[0] - entry[1]))
     verdict = f"The largest gap is at {100 * worst[0]:.0f} % promised, where {100 * worst[1]:.1f} % were held."
     chart = Lines(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,11 +15,14 @@ from mshgnn.report.page.section import Block, Figure, Part, Section, Text
 MOST_EPOCHS = 400
 """Longer curves are thinned to so many points."""
 MOST_SUBJECTS = 8
+FEW = 3
+"""Of more subjects only the validation lines are drawn, without bands: more could not be read."""
 
 
 def section(subjects: Sequence[Subject]) -> Section:
     """Loss on the left, metric on the right, one colour for each subject."""
-    drawn = subjects[:MOST_SUBJECTS]
+    trained = [subject for subject in subjects if any(_epochs(fold) > 1 for fold in subject.folds)] or subjects
+    drawn = trained[:MOST_SUBJECTS]
     metrics = dict.fromkeys(subject.metric_name for subject in drawn)
     loss = _chart(drawn, "loss", "Loss", share=False)
     blocks: list[Block] = [Figure(loss, "Lower is better. " + _reading(drawn))] if loss.lines else []
@@ -28,16 +32,24 @@ def section(subjects: Sequence[Subject]) -> Section:
         chart = _chart(alike, "metric", metric.words[:1].upper() + metric.words[1:], share=metric.is_share)
         side = "Higher" if metric.higher_is_better else "Lower"
         if chart.lines:
-            blocks.append(Figure(chart, f"{side} is better. Dots are the epochs that validation chose."))
+            dots = " Dots are the epochs that validation chose." if len(alike) <= FEW else ""
+            blocks.append(Figure(chart, f"{side} is better.{dots}"))
     blocks += [Text(note, note=True) for subject in subjects for note in _notes(subject, several=len(subjects) > 1)]
-    if len(subjects) > MOST_SUBJECTS:
-        blocks.append(Text(f"The first {MOST_SUBJECTS} of {len(subjects)} are drawn."))
+    if len(drawn) < len(subjects):
+        left_out = "; what has no epochs has no curves" if len(trained) < len(subjects) else ""
+        blocks.append(Text(f"{len(drawn)} of {len(subjects)} are drawn{left_out}."))
     lead = "Training has settled where the validation curve is level; where it turns back, the model overfits."
     return Section("curves", "Learning curves", lead, [Part(blocks)])
 
 
+def _epochs(fold: FoldCurves) -> int:
+    return max((len(values) for values in fold.series.values()), default=0)
+
+
 def _reading(subjects: Sequence[Subject]) -> str:
     several = any(len(subject.folds) > 1 for subject in subjects)
+    if len(subjects) > FEW:
+        return "Lines are validation," + (" means over folds." if several else " one fold.")
     spread = " Lines are means over folds, bands one standard deviation." if several else ""
     return f"Solid is validation, dashed is training.{spread}"
 
@@ -45,10 +57,13 @@ def _reading(subjects: Sequence[Subject]) -> str:
 def _chart(subjects: Sequence[Subject], kind: str, title: str, *, share: bool) -> Lines:
     lines = []
     for number, subject in enumerate(subjects):
-        for part in ("train", "validation"):
+        for part in ("train", "validation") if len(subjects) <= FEW else ("validation",):
             curves = [fold for fold in subject.folds if f"{part}_{kind}" in fold.series]
             if curves:
-                lines.append(_line(subject, curves, part, kind, number))
+                line = _line(subject, curves, part, kind, number)
+                lines.append(
+                    line if len(subjects) <= FEW else replace(line, name=subject.name, low=(), high=(), marks=())
+                )
     names = ", ".join(subject.name for subject in subjects)
     return Lines(title, f"{title} by epoch of {names}", lines, "epoch", y_share=share)
 

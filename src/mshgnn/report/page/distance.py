@@ -44,15 +44,15 @@ def _blocks(number: int, subject: Subject) -> list[Block] | str:
     if subject.new_data is None:
         blocks.append(Text("Give new data with --data FILE to see how far they are."))
         return blocks
-    if subject.new_data.failed:
-        failed = f"{subject.new_data.failed:,} rows of {subject.new_data.name} could not be read."
-        blocks.append(Text(failed, note=True))
     order = np.argsort(-new, kind="stable")[:FURTHEST]
     rows = [
         [f"row {subject.new_data.rows[at]}", f"{new[at]:.3g}", subject.new_data.predictions[at]]
         for at in order.tolist()
     ]
     blocks.append(Table("The furthest rows, counted from 0", ["row", "distance", "prediction"], rows))
+    if subject.new_data.failed:
+        text = f"Rows of {subject.new_data.name} that could not be read: {subject.new_data.failed:,}."
+        blocks.append(Text(text, note=True))
     return blocks
 
 

@@ -9,12 +9,13 @@ from mshgnn.report.page.charts import Ranges, Row
 from mshgnn.report.page.contents import Measured, Subject, spread_text
 from mshgnn.report.page.section import Block, Figure, Hero, Part, Section, Table, Text
 
-MOST_HEROES = 4
+MOST_HEROES = 3
+"""Of more subjects only the first is set large."""
 
 
 def section(subjects: Sequence[Subject]) -> Section:
     """The headline of every subject and its controls on one axis, and what must be known first."""
-    blocks: list[Block] = [_hero(subject) for subject in subjects[:MOST_HEROES]]
+    blocks: list[Block] = [_hero(one) for one in (subjects if len(subjects) <= MOST_HEROES else subjects[:1])]
     for subject in subjects:
         prefix = f"{subject.name}: " if len(subjects) > 1 else ""
         blocks += [Text(prefix + note, note=True) for note in (*subject.notes, *_warnings(subject))]
@@ -65,8 +66,8 @@ def _warnings(subject: Subject) -> list[str]:
 def _figure(subjects: Sequence[Subject]) -> Figure:
     metric = subjects[0].metric
     rows = [_row(subject.headline, subject, number) for number, subject in enumerate(subjects)]
-    for subject in subjects:
-        rows += [_row(control, subject, 0, hollow=True) for control in subject.controls]
+    controls = {control: subject for subject in subjects for control in subject.controls}  # equal ones once
+    rows += [_row(control, subject, 0, hollow=True) for control, subject in controls.items()]
     side = "right" if metric.higher_is_better else "left"
     chart = Ranges(
         f"Test {metric.words}",

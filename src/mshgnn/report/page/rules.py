@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from mshgnn.evaluation.rules import HEADLINE, RuleResult
 from mshgnn.report.page.charts import Ranges, Row
 from mshgnn.report.page.contents import Subject, spread_text
-from mshgnn.report.page.section import Block, Figure, Missing, Section, Table, Text, for_each
+from mshgnn.report.page.section import Block, Figure, Missing, Part, Section, Table, Text, for_each
 
+FEW = 3
+"""More subjects than these share one table."""
 WORDS = {
     "best_validation": "best on validation",
     "last_epoch": "last epoch",
@@ -25,7 +27,21 @@ def section(subjects: Sequence[Subject]) -> Section | Missing:
         "The same training looks better when the test part helps to pick the epoch. Only rules that never look at it "
         "may be reported."
     )
-    return for_each("rules", "Rules side by side", lead, subjects, _blocks)
+    if len(subjects) <= FEW:
+        return for_each("rules", "Rules side by side", lead, subjects, _blocks)
+    first = for_each("rules", "Rules side by side", lead, subjects[:1], _blocks)
+    parts = list(first.parts) if isinstance(first, Section) else []
+    return Section("rules", "Rules side by side", lead, [*parts, Part([_all(subjects)])])
+
+
+def _all(subjects: Sequence[Subject]) -> Table:
+    """Subjects as rows, rules as columns."""
+    names = list(dict.fromkeys(name for subject in subjects for name in subject.rules))
+    rows = []
+    for subject in subjects:
+        results = [subject.rules.get(name) for name in names]
+        rows.append([subject.name, *("–" if result is None else _text(result, subject) for result in results)])
+    return Table("All under every rule", ["", *(WORDS.get(name, name) for name in names)], rows)
 
 
 def _blocks(number: int, subject: Subject) -> list[Block] | str:

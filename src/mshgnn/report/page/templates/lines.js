@@ -2,7 +2,7 @@
 drawers.lines = (host, chart) => {
   const width = host.clientWidth, height = Math.round(Math.min(320, Math.max(220, width * 0.6)));
   const xs = extent(chart.lines.flatMap((line) => line.x).concat(chart.diagonal ? [0, 1] : []), [0, 1]);
-  const seen = chart.lines.flatMap((line) => [...line.y, ...line.low, ...line.high]);
+  const seen = chart.lines.flatMap((line) => [...line.y, ...line.low, ...line.high, ...line.marks.map((mark) => mark[1])]);
   const ys = chart.limits || padded(extent(seen, [0, 1]), 0.06);
   const epochs = !chart.x_share && chart.x_label === "epoch";
   const space = frame(width, height, xs, ys, { ...chart, whole: epochs });
