@@ -35,7 +35,7 @@ def _options(
 
 def _assemble() -> None:
     """Add the commands and groups, each from its own file."""
-    from mshgnn.cli import bench, ceiling, data, demo, explain, models, predict, run, tables, train, tune
+    from mshgnn.cli import bench, ceiling, data, demo, explain, figure, models, predict, run, tables, train, tune
 
     app.command("train")(train.train)
     app.command("predict")(predict.predict)
@@ -49,6 +49,7 @@ def _assemble() -> None:
     app.command("record")(run.record)
     app.command("ceiling")(ceiling.ceiling)
     app.command("demo")(demo.demo)
+    app.command("figure")(figure.figure)
     app.command("tables")(tables.tables)
     app.command("models")(models.models)
     app.add_typer(data.data_app, name="data")
