@@ -42,6 +42,7 @@ def _assemble() -> None:
         data,
         demo,
         explain,
+        figure,
         models,
         predict,
         report,
@@ -65,6 +66,7 @@ def _assemble() -> None:
     app.command("record")(run.record)
     app.command("ceiling")(ceiling.ceiling)
     app.command("demo")(demo.demo)
+    app.command("figure")(figure.figure)
     app.command("tables")(tables.tables)
     app.command("models")(models.models)
     app.add_typer(data.data_app, name="data")

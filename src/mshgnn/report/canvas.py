@@ -1,0 +1,31 @@
+"""How single pictures are saved: as .png, .svg or .pdf by the ending, without a global state of matplotlib."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from mshgnn.errors import UserError
+
+ENDINGS = (".png", ".svg", ".pdf")
+
+
+def check_picture(path: Path) -> None:
+    """Refuse a name that no picture can be written to."""
+    if path.suffix not in ENDINGS:
+        raise UserError(f"--out {path}: must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
+    if not path.parent.is_dir():
+        raise UserError(f"--out {path}: there is no folder {path.parent}")
+
+
+def save_picture(figure: Figure, path: Path) -> Path:
+    """Write the figure on white."""
+    check_picture(path)
+    FigureCanvasAgg(figure)
+    try:
+        figure.savefig(path, dpi=130, format=path.suffix[1:], facecolor="white")
+    except OSError as error:
+        raise UserError(f"--out {path}: cannot be written ({error.strerror})") from None
+    return path
