@@ -125,3 +125,8 @@ def test_checksum_follows_the_content_and_only_that() -> None:
 
 def test_checksum_is_the_same_on_every_machine() -> None:
     assert from_graphs([graph()]).checksum == "ef2f46a0c21a3b49df855262a792be65e3218f65ff88e7812f32cea4c17afef4"
+
+
+@pytest.mark.parametrize("cell", ["a\nb", "a\r\nb", "a\x0bb", "a\u2028b", "a\x85b"])
+def test_words_of_a_file_do_not_break_the_line_of_a_refusal(cell: str) -> None:
+    assert str(DataError(f"mine.csv: line 3: {cell!s}: no such atom")) == "mine.csv: line 3: a b: no such atom"

@@ -33,6 +33,10 @@ METRICS: dict[Objective, tuple[Metric, ...]] = {
 class DataError(UserError):
     """A data set, file or split that cannot be used; the message is one line for the user."""
 
+    def __init__(self, message: str) -> None:
+        # a file's own words may hold line breaks, in a quoted cell say, of which Python knows ten kinds
+        super().__init__(" ".join(message.splitlines()))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GraphDataset:
