@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mshgnn.errors import UserError
-from mshgnn.predictor.config import changes_of, check_config, load_config
+from mshgnn.predictor.config import DEFAULT_TRAINING, changes_of, check_config, load_config
 
 
 def test_what_is_written_is_read_as_an_equal_description(tmp_path: Path) -> None:
@@ -20,7 +20,7 @@ def test_changes_lie_over_a_file_and_another_model_takes_no_old_options(tmp_path
     changed = load_config(path, {"training": {"epochs": 9}, "model": {"num_layers": 2}})
     assert changed.model == {"name": "gin", "dropout": 0.2, "num_layers": 2}
     assert (changed.training.epochs, changed.training.batch_size) == (9, 5)
-    assert load_config(path, {"model": {"name": "gcn"}}).model == {"name": "gcn"}
+    assert load_config(path, {"model": {"name": "gcn"}}).model == {"name": "gcn", "num_layers": 4}
 
 
 def test_a_short_training_has_a_short_warm_up() -> None:
@@ -54,3 +54,15 @@ def test_a_wrong_description_is_one_line(content: dict[str, object], message: st
     with pytest.raises(UserError, match=message) as caught:
         check_config(content, "test")
     assert "\n" not in str(caught.value)
+
+
+def test_molecules_have_their_own_defaults_and_anything_said_goes_first() -> None:
+    molecules = check_config({"data": "a.csv.gz", "training": {"epochs": 7}}, "test")
+    assert molecules.model == {"name": "msh-stable", "num_layers": 4}
+    assert (molecules.training.epochs, molecules.training.batch_size) == (7, 64)
+    assert (
+        check_config({"data": "a.csv", "model": {"name": "gine", "num_layers": 2}}, "test").options["num_layers"] == 2
+    )
+    for data in ("a.jsonl", "folder", "folder/nodes.csv"):
+        other = check_config({"data": data}, "test")
+        assert (other.model, other.training) == ({"name": "msh-stable"}, DEFAULT_TRAINING)

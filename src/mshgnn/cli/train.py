@@ -122,14 +122,14 @@ def init(
 def make_config(path: Path | None, changes: dict[str, Any]) -> TrainConfig:
     """The description in a file with ``changes``, or one of the changes alone."""
     from mshgnn.errors import UserError
-    from mshgnn.predictor.config import check_config, load_config
+    from mshgnn.predictor.config import DEFAULT_MODEL, check_config, load_config
 
     if path is not None:
         return load_config(path, changes)
     if "data" not in changes:
         raise UserError("what shall be trained on? give DATA or --config")
-    if "name" not in (named := changes.get("model", {"name": "msh-stable"})):
-        changes = {**changes, "model": {"name": "msh-stable", **named}}
+    if "name" not in (named := changes.get("model", {"name": DEFAULT_MODEL})):
+        changes = {**changes, "model": {"name": DEFAULT_MODEL, **named}}
     return check_config(changes, "train")
 
 

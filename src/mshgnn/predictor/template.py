@@ -8,7 +8,7 @@ from pathlib import Path
 from mshgnn.data import METRICS, read_own
 from mshgnn.data.readers.asked import Asked
 from mshgnn.errors import UserError
-from mshgnn.predictor.config import DEFAULT_TRAINING, How
+from mshgnn.predictor.config import How, check_config
 from mshgnn.predictor.splitting import settle
 
 TEMPLATE = """\
@@ -28,7 +28,7 @@ seed: 0
 model:
   name: msh-stable          # any name of 'mshgnn models'; its options follow
   # hidden_channels: 64
-  # num_layers: 3
+  num_layers: {layers}
   # dropout: 0.1
 
 training:
@@ -49,6 +49,7 @@ def write_template(data: Path, target: tuple[str, ...], smiles: str, out: Path) 
         raise UserError(f"{out}: is there already; choose another --out")
     dataset = read_own(data, Asked(target=target, smiles=smiles, on_error="skip")).dataset
     split: How = settle("auto", dataset)
+    defaults = check_config({"data": str(data)}, "init")
     text = TEMPLATE.format(
         out=out,
         data=json.dumps(str(data)),
@@ -58,9 +59,10 @@ def write_template(data: Path, target: tuple[str, ...], smiles: str, out: Path) 
         metrics=", ".join(METRICS[dataset.objective]),
         smiles=json.dumps(smiles),
         split=split,
-        epochs=DEFAULT_TRAINING.epochs,
-        patience=DEFAULT_TRAINING.patience,
-        rate=DEFAULT_TRAINING.learning_rate,
-        batch=DEFAULT_TRAINING.batch_size,
+        layers=defaults.options.get("num_layers", 3),
+        epochs=defaults.training.epochs,
+        patience=defaults.training.patience,
+        rate=defaults.training.learning_rate,
+        batch=defaults.training.batch_size,
     )
     out.write_text(text, encoding="utf-8")
