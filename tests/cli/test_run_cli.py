@@ -208,7 +208,19 @@ def test_help_is_quick() -> None:
 
 
 def test_a_cell_of_a_shipped_suite_is_shown_in_full(cli: Cli) -> None:
-    code, out, _ = cli("show", "graph", "--resolved", "--only", "MUTAG/gc*", "--only", "MUTAG/gin", "--only", "MUTAG/gnt*", "--set", "training.epochs=7")
+    code, out, _ = cli(
+        "show",
+        "graph",
+        "--resolved",
+        "--only",
+        "MUTAG/gc*",
+        "--only",
+        "MUTAG/gin",
+        "--only",
+        "MUTAG/gnt*",
+        "--set",
+        "training.epochs=7",
+    )
     assert code == 0
     shown = list(yaml.safe_load_all(out))
     assert [one["name"] for one in shown] == [f"graph/MUTAG/{name}" for name in ("gcn", "gin", "gntk")]

@@ -52,6 +52,7 @@ def test_states_are_what_the_updates_formula_says(update: UpdateName) -> None:
     model = GraphModel(3, 2, MESSAGES["GraphConv"], update=update, embed_norm=False, **shape)  # type: ignore[arg-type]
     model = model.double().eval()
     x = features()
+    assert model.encoder is not None
     h = x @ model.encoder.weight.T + model.encoder.bias
     for layer in model.layers:
         assert type(layer.update) is UPDATES[update]

@@ -159,7 +159,16 @@ def test_a_missing_layer_is_refused() -> None:
 @pytest.mark.parametrize("name", get_args(ReadoutName))
 @pytest.mark.parametrize("fusion", ["weighted", "concat", "last"])
 def test_a_readout_says_what_it_reads_and_how_wide_it_is(name: Any, fusion: Any) -> None:
-    readout = make_readout(name, 6, 2, readout_channels=5, readout_reduce="sum", gate="sigmoid", fusion=fusion)
+    readout = make_readout(
+        name,
+        6,
+        2,
+        message_channels=[6, 6],
+        readout_channels=5,
+        readout_reduce="sum",
+        gate="sigmoid",
+        fusion=fusion,
+    )
     assert isinstance(readout, READOUTS[name])
     layers = [torch.randn(5, 6) for _ in range(2 if readout.reads == "messages" else 3)]
     pooled = readout(iter(layers), BATCH, 3)

@@ -79,8 +79,8 @@ def tree(n: int, random: Random) -> Matrix:
         leaf = int(np.flatnonzero(left == 1)[0])
         pairs.append((leaf, int(node)))
         left[[leaf, node]] -= 1
-    last, other = np.flatnonzero(left == 1).tolist()
-    return _joined(n, [*pairs, (last, other)])
+    first, second = np.flatnonzero(left == 1).tolist()
+    return _joined(n, [*pairs, (first, second)])
 
 
 def ladder(n: int, random: Random) -> Matrix:

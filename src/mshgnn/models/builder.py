@@ -41,10 +41,10 @@ def around(title: str, paper: str, make_message: Callable[..., nn.Module]) -> Mo
     """:class:`GraphModel` around ``make_message(channels, *, <options>)``: it takes the options of both.
 
     A message that takes edge features has the option ``edge_dim``. The readout of harmonic messages, and with it its
-    options, is out of reach.
+    options, is out of reach, and so is a first layer without an encoder, which keeps no width.
     """
     own = options_of(make_message)
-    void = {*FrequencyAwarePooling.model_options} | ({"edge_dim"} - {*own})
+    void = {"raw_up_to", *FrequencyAwarePooling.model_options} | ({"edge_dim"} - {*own})
     shell = {name: option for name, option in options_of(GraphModel).items() if name not in void}
 
     def construct(in_channels: int, out_channels: int, *, task: Task, **options: Any) -> GraphModel:

@@ -27,7 +27,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.utils import scatter
 
-from mshgnn.models.dense import as_dense
+from mshgnn.nn.encoder import as_dense
 from mshgnn.nn.head import make_head
 from mshgnn.nn.model import Graphs
 from mshgnn.nn.norm import batch_norm

@@ -21,8 +21,8 @@ from torch import Tensor, nn
 from torch_geometric.utils import degree, scatter
 
 from mshgnn.models.builder import ModelBuilder
-from mshgnn.models.dense import as_dense
 from mshgnn.nn.edges import as_edge_index
+from mshgnn.nn.encoder import as_dense
 from mshgnn.nn.model import Graphs, Model, Task
 from mshgnn.nn.options import Depth, Width, checked, options_of
 from mshgnn.nn.readout import pool_nodes

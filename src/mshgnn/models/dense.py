@@ -7,12 +7,8 @@ from torch import Tensor
 from torch_geometric.utils import to_dense_batch
 
 from mshgnn.nn.edges import as_edge_index
+from mshgnn.nn.encoder import as_dense
 from mshgnn.nn.model import Graphs
-
-
-def as_dense(x: Tensor) -> Tensor:
-    """Features that may be sparse, as a plain tensor."""
-    return x if x.layout == torch.strided else x.to_dense()
 
 
 def graph_by_graph(x: Tensor, edge_index: Tensor, graphs: Graphs) -> tuple[Tensor, Tensor, Tensor]:

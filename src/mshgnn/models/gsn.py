@@ -27,7 +27,7 @@ from torch_geometric.nn import GINConv
 from torch_geometric.utils import scatter
 
 from mshgnn.models.builder import ModelBuilder
-from mshgnn.models.dense import as_dense
+from mshgnn.nn.encoder import as_dense
 from mshgnn.nn.head import make_head
 from mshgnn.nn.model import Graphs
 from mshgnn.nn.norm import batch_norm

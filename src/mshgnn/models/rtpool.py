@@ -26,7 +26,7 @@ from torch_geometric.utils import scatter
 
 from mshgnn.errors import UserError
 from mshgnn.models.builder import ModelBuilder
-from mshgnn.models.dense import as_dense
+from mshgnn.nn.encoder import as_dense
 from mshgnn.nn.model import Graphs
 from mshgnn.nn.options import Between, Share, Width, checked, options_of
 from mshgnn.nn.readout import pool_nodes

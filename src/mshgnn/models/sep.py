@@ -26,7 +26,7 @@ from torch_geometric.nn import GCNConv
 from torch_geometric.utils import scatter
 
 from mshgnn.models.builder import ModelBuilder
-from mshgnn.models.dense import as_dense
+from mshgnn.nn.encoder import as_dense
 from mshgnn.nn.head import make_head
 from mshgnn.nn.model import Graphs
 from mshgnn.nn.options import Share, Width, checked, options_of

@@ -8,6 +8,11 @@ from torch import Tensor, nn
 from mshgnn.errors import UserError
 
 
+def as_dense(x: Tensor) -> Tensor:
+    """Features that may be sparse, as a plain tensor."""
+    return x if x.layout == torch.strided else x.to_dense()
+
+
 class Encoder(nn.Linear):
     """A linear map of the input features, dense, sparse CSR or sparse COO: ``[N, in] -> [N, out]``.
 

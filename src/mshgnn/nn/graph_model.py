@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Annotated
 
 from torch import Tensor, nn
 from torch_geometric.utils import add_remaining_self_loops
@@ -10,19 +11,19 @@ from torch_geometric.utils import add_remaining_self_loops
 from mshgnn.errors import UserError
 from mshgnn.nn.checks import check_edge_features
 from mshgnn.nn.edges import as_edge_index
-from mshgnn.nn.encoder import Encoder
+from mshgnn.nn.encoder import Encoder, as_dense
 from mshgnn.nn.head import make_head
 from mshgnn.nn.model import Graphs, Model, Task
 from mshgnn.nn.msh_conv import MSHConv
 from mshgnn.nn.neighbour_sums import receiver_rows, sum_neighbours
 from mshgnn.nn.norm import batch_norm
-from mshgnn.nn.options import Depth, Share, Width, checked
+from mshgnn.nn.options import Between, Depth, Share, Width, checked
 from mshgnn.nn.readout import READOUTS, FrequencyReduction, Fusion, Gate, ReadoutName, make_readout
 from mshgnn.nn.update import UPDATES, Update, UpdateName
 
 
 class GraphModel(Model):
-    r"""Linear encoder, layers around any message, readout, head; for graphs and for nodes.
+    r"""Linear encoder (or none), layers around any message, readout, head; for graphs and for nodes.
 
     .. math::
         h^0 = W_e x + b_e, \qquad
@@ -35,11 +36,14 @@ class GraphModel(Model):
         out_channels: number of classes, or of targets.
         make_message: makes the message of one layer, ``make_message(hidden_channels)``: a module that keeps
             the width, called as ``message(h, edge_index)``, or ``message(h, edge_index, edge_attr)`` with ``edge_dim``.
-            Any convolution of PyG will do.
+            Any convolution of PyG will do. With ``raw_up_to`` it is called for the first layer as
+            ``make_message(in_channels, message_channels)``.
         task: ``"graph"`` or ``"node"``.
         hidden_channels: width ``d`` of the node states.
         num_layers: number of layers.
         edge_dim: width of the edge features that the message takes, ``None`` without.
+        raw_up_to: inputs of at most so many features go to the first layer as they are, without an encoder. An update
+            that keeps the width, and a readout of the states of all layers, have an encoder whatever it says.
         self_loops: give a loop to every node that has none; the loops then come last among the edges.
         update: what becomes of the message, see :mod:`mshgnn.nn.update`.
         readout: ``"mean"``, ``"sum"``, ``"max"`` of the node states, ``"attention"`` over the final node states, or
@@ -58,12 +62,13 @@ class GraphModel(Model):
         self,
         in_channels: Width,
         out_channels: Width,
-        make_message: Callable[[int], nn.Module],
+        make_message: Callable[..., nn.Module],
         *,
         task: Task = "graph",
         hidden_channels: Width = 64,
         num_layers: Depth = 3,
         edge_dim: Width | None = None,
+        raw_up_to: Annotated[int, Between(0, 100_000)] = 0,
         self_loops: bool = False,
         update: UpdateName = "residual",
         readout: ReadoutName = "sum",
@@ -77,15 +82,19 @@ class GraphModel(Model):
     ) -> None:
         super().__init__(in_channels, task, edge_dim)
         self.self_loops = self_loops
-        self.encoder = Encoder(in_channels, hidden_channels)
+        one_width = task == "graph" and READOUTS[readout].one_width
+        raw = in_channels <= raw_up_to and UPDATES[update].changes_width and not one_width
+        self.encoder = None if raw else Encoder(in_channels, hidden_channels)
+        widths = [in_channels if raw else hidden_channels, *[hidden_channels] * (num_layers - 1)]
+        message_channels = [UPDATES[update].message_channels(width, hidden_channels) for width in widths]
         # Under a readout of messages nobody would read the states after the last layer.
         idle = num_layers - 1 if task == "graph" and READOUTS[readout].reads == "messages" else None
         self.layers = nn.ModuleList(
             Layer(
-                make_message(hidden_channels),
-                None if layer == idle else UPDATES[update](hidden_channels, dropout),
+                make_message(*((width, channels) if raw and layer == 0 else (hidden_channels,))),
+                None if layer == idle else UPDATES[update](width, hidden_channels, dropout),
             )
-            for layer in range(num_layers)
+            for layer, (width, channels) in enumerate(zip(widths, message_channels, strict=True))
         )
         self.readout = None
         embed_channels = hidden_channels
@@ -94,6 +103,7 @@ class GraphModel(Model):
                 readout,
                 hidden_channels,
                 num_layers,
+                message_channels=message_channels,
                 readout_channels=readout_channels,
                 readout_reduce=readout_reduce,
                 gate=gate,
@@ -104,7 +114,10 @@ class GraphModel(Model):
                 raise UserError(f"readout {readout!r} reads messages one by one, which MSHConv alone gives")
         self.norm = batch_norm(embed_channels) if embed_norm else None
         self.feature_dropout = nn.Dropout(dropout if task == "node" else 0.0)
-        self.head = make_head(embed_channels, hidden_channels, out_channels, head_layers, dropout)
+        drop_input = self.readout is None or self.readout.dropped_before
+        self.head = make_head(
+            embed_channels, hidden_channels, out_channels, head_layers, dropout, drop_input=drop_input
+        )
 
     def _embedding(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, graphs: Graphs | None) -> Tensor:
         layers = self._run(x, edge_index, edge_attr)
@@ -120,7 +133,7 @@ class GraphModel(Model):
         """The node states ``[N, d]``, the encoder's first, each with the gated sums of its layer's messages."""
         edges, edge_attr = self._edges(edge_index, edge_attr, x.size(0))
         # A single graph is all that a node task learns from, and its features are often a bag of words.
-        h = self.feature_dropout(self.encoder(x))
+        h = as_dense(x) if self.encoder is None else self.feature_dropout(self.encoder(x))
         yield h, None
         if sum_neighbours(self.messages):
             edges = receiver_rows(edges, h)
@@ -134,7 +147,7 @@ class GraphModel(Model):
         if self._harmonic and not self.self_loops:
             return edge_index, edge_attr
         edge_index = as_edge_index(edge_index, num_nodes, num_nodes)
-        check_edge_features(edge_attr, self.edge_dim, edge_index.size(1), self.encoder.weight.dtype)
+        check_edge_features(edge_attr, self.edge_dim, edge_index.size(1), next(self.parameters()).dtype)
         if not self.self_loops:
             return edge_index, edge_attr
         return add_remaining_self_loops(edge_index, edge_attr, fill_value=0.0, num_nodes=num_nodes)

@@ -37,6 +37,10 @@ class Readout(nn.Module):
     of every layer's messages, ``L x [N, d]``, which :class:`MSHConv` alone gives."""
     out_channels: int
     """Width of the vector of a graph."""
+    one_width: ClassVar[bool] = False
+    """Whether the layers that it reads must all be equally wide."""
+    dropped_before: ClassVar[bool] = True
+    """Whether the head begins with a dropout of the vector."""
     gate: Gate = "sigmoid"
 
     def gate_weight(self, layer: int) -> Tensor | None:
@@ -91,7 +95,7 @@ class FrequencyAwarePooling(Readout):
     and no per-edge message exists. The mean over nodes cannot tell a graph from two copies of it; ``reduce="sum"`` can.
 
     Args:
-        in_channels: width of the messages.
+        in_channels: width of the messages, or that of every layer's.
         out_channels: width of the graph embedding (16 in the paper).
         num_layers: number of harmonic layers ``L``.
         gate: ``"sigmoid"``, or ``"softmax"`` over the incoming edges of a node.
@@ -105,7 +109,7 @@ class FrequencyAwarePooling(Readout):
     @checked
     def __init__(
         self,
-        in_channels: Width,
+        in_channels: Width | Sequence[Width],
         out_channels: Width,
         num_layers: Depth,
         gate: Gate = "sigmoid",
@@ -115,8 +119,11 @@ class FrequencyAwarePooling(Readout):
         self.out_channels = out_channels
         self.gate = gate
         self.reduce = reduce
-        self.scores = nn.ModuleList(nn.Linear(in_channels, 1, bias=False) for _ in range(num_layers))
-        self.values = nn.ModuleList(nn.Linear(in_channels, out_channels, bias=False) for _ in range(num_layers))
+        widths = [in_channels] * num_layers if isinstance(in_channels, int) else list(in_channels)
+        if len(widths) != num_layers:
+            raise UserError(f"in_channels must hold one width per layer, {num_layers}, got {len(widths)}")
+        self.scores = nn.ModuleList(nn.Linear(width, 1, bias=False) for width in widths)
+        self.values = nn.ModuleList(nn.Linear(width, out_channels, bias=False) for width in widths)
         self.fusion = LayerFusion(num_layers, "weighted")
 
     def reset_parameters(self) -> None:
@@ -151,6 +158,8 @@ class FrequencyAwarePooling(Readout):
 class StatePooling(Readout):
     """Pool the node states of the layers: mean, sum or max over the nodes, then :class:`LayerFusion`."""
 
+    one_width = True
+
     def __init__(self, channels: int, num_states: int, reduce: Reduction, fusion: Fusion) -> None:
         super().__init__()
         self.reduce = reduce
@@ -167,11 +176,20 @@ class StatePooling(Readout):
 
 
 class AttentionPooling(Readout):
-    """Gated attention over the final node states: a softmax over the nodes of a graph of a linear score."""
+    r"""Gated attention over the final node states, as the authors' code has it.
+
+    .. math::
+        h_G = \sum_v \mathrm{softmax}_v\big(\mathrm{sigmoid}(W_g h_v + b_g)\big)\, \mathrm{relu}(W h_v + b)
+
+    The states were dropped already, so the head drops no more of their sum.
+    """
+
+    dropped_before = False
 
     def __init__(self, channels: int) -> None:
         super().__init__()
-        self.aggregation = AttentionalAggregation(gate_nn=nn.Linear(channels, 1))
+        gate = nn.Sequential(nn.Linear(channels, 1), nn.Sigmoid())
+        self.aggregation = AttentionalAggregation(gate, nn.Sequential(nn.Linear(channels, channels), nn.ReLU()))
         self.out_channels = channels
 
     def reset_parameters(self) -> None:
@@ -198,6 +216,7 @@ def make_readout(
     channels: int,
     num_layers: int,
     *,
+    message_channels: Sequence[int],
     readout_channels: int,
     readout_reduce: FrequencyReduction,
     gate: Gate,
@@ -205,7 +224,7 @@ def make_readout(
 ) -> Readout:
     """The readout of this name for ``num_layers`` layers of width ``channels``; it takes of the options what it has."""
     if name == "frequency":
-        return FrequencyAwarePooling(channels, readout_channels, num_layers, gate, readout_reduce)
+        return FrequencyAwarePooling(message_channels, readout_channels, num_layers, gate, readout_reduce)
     if name == "attention":
         return AttentionPooling(channels)
     return StatePooling(channels, num_layers + 1, name, fusion)

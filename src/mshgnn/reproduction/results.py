@@ -47,7 +47,16 @@ def cell(record: Record | None, rule: str) -> str:
         return "–"
     result = record.rules[rule]
     spread = "" if len(result.per_fold) == 1 else f" ± {100 * result.std:.1f}"
-    return f"{100 * result.mean:.1f}{spread}"
+    return f"{100 * result.mean:.1f}{spread}{' (old form)' if of_old_preset(record) else ''}"
+
+
+def of_old_preset(record: Record) -> bool:
+    """Whether a run of `paper` or `released` is from before these presets were literal: always with an encoder.
+
+    Such a record has no ``raw_up_to`` among the options of its model.
+    """
+    choice = record.info.experiment["model"]
+    return choice["name"] in ("msh-paper", "msh-released") and "raw_up_to" not in choice
 
 
 def runs(record: Record) -> str:
