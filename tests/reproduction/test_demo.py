@@ -24,10 +24,11 @@ def test_the_demo_trains_and_predicts_then_prints_the_table_and_draws_both_pictu
     for word in ("6,238", "6,494", "7,182", "msh-stable", "inference, ms", "peak memory, MB", "test accuracy"):
         assert word in out
     typed = [line for line in out.splitlines() if line.startswith("$ mshgnn")]
-    assert [line.split()[2] for line in typed] == ["data", "train", "data", "predict", "evaluate"]
+    assert [line.split()[2] for line in typed] == ["data", "train", "data", "predict", "evaluate", "explain", "report"]
     assert len((tmp_path / "predicted.csv").read_text().splitlines()) == 21
-    assert str(tmp_path / "model" / "report.html") in out
-    assert (tmp_path / "model" / "report.html").is_file()
+    for page in (tmp_path / "report.html", tmp_path / "explained.html"):
+        assert str(page) in out
+        assert page.is_file()
     for name in ("learning-curves.png", "embeddings.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
     costs = json.loads((tmp_path / "costs.json").read_text())

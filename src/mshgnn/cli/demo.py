@@ -19,7 +19,7 @@ def demo(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a value: training.epochs=10.")
     ] = None,
 ) -> None:
-    """Show the tool, then the paper's task: train on made-up molecules and predict; train four models side by side.
+    """Show the tool on made-up molecules (train, predict, explain, report), then four models on the paper's joint task.
 
     The second part prints the paper's table: its GCN and GAT (joint-gcn, joint-gat), and gcn, whose message is GCN's in
     the shell that MSH-GNN has.
@@ -28,9 +28,9 @@ def demo(
     """
     changes = set_ or []
     typer.echo("1. Your own data: from a file to predictions\n")
-    for command in own_data(out, changes):
+    for command in (*own_data(out, changes), *look(out)):
         type_in(command)
-    typer.echo(f"\nLook at {out / 'model' / 'report.html'}\n")
+    typer.echo(f"\nLook at {out / 'report.html'} and {out / 'explained.html'}\n")
     typer.echo("2. The paper's joint structure-frequency task: thirty classes, four models\n")
     joint_task(out, changes)
 
