@@ -178,6 +178,7 @@ def _card(axis: Axes, card: Card, subject: Subject) -> None:
         axis.text(0.5, 0.5, "too large to be drawn small", ha="center", fontsize=7, transform=axis.transAxes)
         return
     drawing = unpack(text)
+    axis.set(xlim=(-4, 103), ylim=(-103, 4))
     places = drawing.places * (1, -1)
     for number, (first, last) in enumerate(drawing.edges):
         weight = card.weights[number] if len(card.weights) else None
