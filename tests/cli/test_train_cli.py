@@ -122,7 +122,15 @@ def test_ctrl_c_is_answered_with_a_model_and_exit_code_130(tmp_path: Path) -> No
         "--patience",
         "99999",
     ]
-    started = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    started = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # a shell starts its background jobs deaf to Ctrl-C, and they hand that on
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
     deadline = time.monotonic() + 120
     while not (tmp_path / "model" / "config.yaml").exists() and time.monotonic() < deadline:
         time.sleep(0.2)

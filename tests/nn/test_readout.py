@@ -141,7 +141,7 @@ def test_plain_readouts_reduce_the_states(readout: Any) -> None:
     [
         ({"gate": "relu"}, "gate must be one of sigmoid, softmax, got 'relu'"),
         ({"reduce": "max"}, "reduce must be one of mean, sum, got 'max'"),
-        ({"in_channels": 0}, "in_channels must be an integer from 1 to 100,000, got 0"),
+        ({"in_channels": 0}, "in_channels must be an integer from 1 to 100,000 or a list of integers, got 0"),
         ({"out_channels": -1}, "out_channels must be an integer from 1 to 100,000, got -1"),
         ({"num_layers": 0}, "num_layers must be an integer from 1 to 1,000, got 0"),
     ],

@@ -119,7 +119,8 @@ def describe_type(annotation: Any) -> str:
     if origin is Literal:
         return f"one of {', '.join(map(str, arguments))}"
     if origin is Sequence:
-        return f"a list of {_SIMPLE[arguments[0]].split()[-1]}s"
+        member, *_ = get_args(arguments[0]) if get_origin(arguments[0]) is Annotated else arguments
+        return f"a list of {_SIMPLE[member].split()[-1]}s"
     return _SIMPLE[annotation]
 
 

@@ -23,11 +23,12 @@ TRIAL_QUESTIONS = (
     "centered",
     "joint",
     "phase",
+    "factored",
 )
 """What trials were run for: single options of ``stable``, sets with hubs, layers of the head, dropout on small sets,
 epochs, depth, width and aggregation on graph sets, depth on node sets, projections with their frequencies and
 conditioning, phases of differences, messages without the mean of their cosines, the joint task within its parameter
-budget, how receivers condition phases."""
+budget, how receivers condition phases, what the factored layer needs."""
 
 
 def trials(results: Results, question: str) -> str:
