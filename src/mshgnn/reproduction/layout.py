@@ -46,3 +46,8 @@ TUNED = {"gcn-tuned": "GCN", "gat-tuned": "GAT", "sage-tuned": "GraphSAGE", "msh
 """Models in the recipes of others, one per set: shown beside what was published for them, not among ``MODELS``."""
 CONTROLS = frozenset({"majority", "wl-lookup", "wl-kernel", "gntk", "knn"})
 """Models that learn nothing of what a graph network learns: every result is to be read beside them."""
+
+
+def plain_title(model: str) -> str:
+    """A model's title without the marks of Markdown, for pictures."""
+    return MODELS[model].replace("*", "").replace("`", "")
