@@ -134,6 +134,20 @@ def test_rare_classes_are_weighted_when_asked(tmp_path: Path) -> None:
     assert weights[0] != weights[1]
 
 
+def test_rows_count_by_their_weight_when_asked(tmp_path: Path) -> None:
+    data = molecules(tmp_path / "m.csv")
+    lines = data.read_text().splitlines()
+    data.write_text("\n".join([lines[0] + ",w", *(f"{line},{row % 4}" for row, line in enumerate(lines[1:]))]) + "\n")
+    weights = []
+    for column in (None, "w"):
+        train(config(data, "logp", weight_column=column), tmp_path / str(column), Silent())
+        weights.append((tmp_path / str(column) / "model_0" / "model.safetensors").read_bytes())
+    assert weights[0] != weights[1]
+    (tmp_path / "g").mkdir()
+    with pytest.raises(UserError, match="weight column 'w': only tables"):
+        train(config(shapes(tmp_path / "g" / "s.jsonl"), weight_column="w"), tmp_path / "j", Silent())
+
+
 def test_a_folder_of_another_training_is_left_alone(tmp_path: Path) -> None:
     data = molecules(tmp_path / "m.csv")
     train(config(data, "logp"), tmp_path / "model", Silent())

@@ -41,6 +41,9 @@ def train(
     class_weights: Annotated[str | None, typer.Option(help="balanced: rare classes count as much.")] = None,
     smiles_column: Smiles = None,
     id_column: Annotated[str | None, typer.Option(help="Column with the ids of nodes.")] = None,
+    weight_column: Annotated[
+        str | None, typer.Option(help="Column that says how much each row counts in the loss.")
+    ] = None,
     ignore: Annotated[list[str] | None, typer.Option(help="Column to leave out; again for several.")] = None,
     directed: Annotated[bool | None, typer.Option("--directed", help="Edges go one way only.")] = None,
     on_error: Annotated[str | None, typer.Option(help="Rows that cannot be read: stop or skip.")] = None,
@@ -79,6 +82,7 @@ def train(
         "seed": seed,
         "smiles_column": smiles_column,
         "id_column": id_column,
+        "weight_column": weight_column,
         "ignore": ignore,
         "directed": directed,
         "on_error": on_error,

@@ -175,10 +175,10 @@ def train_epoch(
 ) -> None:
     """One pass over the training part; ``average`` follows the weights."""
     model.train()
-    for batch, chosen, target in fold.steps(generator):
+    for batch, chosen, target, weights in fold.steps(generator):
         optimiser.zero_grad(set_to_none=True)
         outputs = forward(model, batch)
-        loss = fold.loss(outputs if chosen is None else outputs[chosen], target)
+        loss = fold.loss(outputs if chosen is None else outputs[chosen], target, item_weights=weights)
         torch.autograd.backward(loss)
         if settings.gradient_clip is not None:
             nn.utils.clip_grad_norm_(model.parameters(), settings.gradient_clip)

@@ -40,6 +40,7 @@ def load_own(
     metric: Metric | None = None,
     id_column: str | None = None,
     split_column: str | None = None,
+    weight_column: str | None = None,
     ignore: Iterable[str] = (),
     directed: bool = False,
     schema: Schema | None = None,
@@ -63,6 +64,7 @@ def load_own(
         metric: what it is measured by; the objective's first by default.
         id_column: the nodes' ids; by default ``id``, else the first column.
         split_column: ``train``, ``val``, ``test`` or nothing for each row; by default ``split`` where there is one.
+        weight_column: how much each row counts in the training loss, from 0; figures count every row once.
         ignore: columns to leave out.
         directed: edges of ``edges.csv`` go only from the first column to the second.
         schema: of a model already trained: labels, classes and columns find their old places.
@@ -75,6 +77,7 @@ def load_own(
         metric=metric,
         id=id_column,
         split=split_column,
+        weight=weight_column,
         ignore=tuple(ignore),
         directed=directed,
         schema=schema,
@@ -90,6 +93,7 @@ def read_own(path: str | Path, asked: Asked | None = None) -> Read:
         tables = node_tables(path)
         return read_node_tables(tables, path.name, asked) if tables else read_tu_graphs(path, asked)
     if path.suffix == ".jsonl":
+        asked.refuse_weight(path)
         return read_jsonl(path, asked)
     if is_table(path):
         tables = node_tables(path.parent) if path.name.startswith("nodes.") else None
@@ -108,6 +112,7 @@ def read_tu_graphs(folder: Path, asked: Asked) -> Read:
     if len(names) != 1:
         found = f"found {', '.join(names)}" if names else "found none"
         raise DataError(f"{folder}: expected one NAME_A.txt, {found}")
+    asked.refuse_weight(folder)
     if asked.schema is not None:
         raise DataError(f"{folder}: a trained model's schema is not kept for the TU text form; write a .jsonl")
     for path in sorted(folder.glob(f"{names[0]}_*.txt")):
