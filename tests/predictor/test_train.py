@@ -4,7 +4,7 @@ import csv
 import json
 import math
 from pathlib import Path
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import pytest
 import torch
@@ -15,6 +15,8 @@ from mshgnn.predictor.config import load_config
 from mshgnn.predictor.ensemble import Ensemble
 from mshgnn.predictor.fold import TrainingFailed
 from mshgnn.predictor.train import train
+from mshgnn.training import checkpoint
+from mshgnn.training.loop import EpochReport
 
 pytest.importorskip("rdkit")
 pytestmark = pytest.mark.usefixtures("reference_backend")
@@ -92,6 +94,36 @@ def test_ctrl_c_leaves_a_model_that_can_be_loaded(tmp_path: Path) -> None:
     assert summary.interrupted
     assert json.loads((tmp_path / "model" / "metrics.json").read_text())["interrupted"]
     assert len(Ensemble.load(tmp_path / "model").members) == 1
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])  # Ctrl-C, and an end that nobody catches
+def test_a_fold_goes_on_where_it_was_stopped_to_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: type[BaseException]
+) -> None:
+    monkeypatch.setattr(checkpoint, "SECONDS_BETWEEN", 0.0)
+
+    class Stopping(Silent):
+        seen: ClassVar[list[int]] = []
+
+        def _see(self, report: EpochReport) -> None:
+            if not report.restored:
+                self.seen.append(report.epoch)
+                if report.epoch == self.stop_after:
+                    raise stop
+
+    asked = config(molecules(tmp_path / "m.csv"), "logp", epochs=5)
+    train(asked, tmp_path / "whole", Silent())
+    if stop is KeyboardInterrupt:
+        assert train(asked, tmp_path / "model", Stopping(stop_after=3)).interrupted
+        assert len(Ensemble.load(tmp_path / "model").members) == 1
+    else:
+        with pytest.raises(stop):
+            train(asked, tmp_path / "model", Stopping(stop_after=3))
+    assert not train(asked, tmp_path / "model", Stopping()).interrupted
+    assert Stopping.seen == [1, 2, 3, 4, 5], "no epoch is trained twice"
+    for name in ("model_0/model.safetensors", "model_0/curves.json", "history.csv", "test_predictions.csv"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "model" / name).read_bytes()
+    assert not (tmp_path / "model" / "model_0" / "checkpoint.safetensors").exists()
 
 
 def test_ctrl_c_before_the_first_epoch_leaves_no_model(tmp_path: Path) -> None:
