@@ -30,7 +30,11 @@ def node_tables(folder: Path) -> tuple[Path, Path] | None:
 
 def read_node_tables(paths: tuple[Path, Path], name: str, asked: Asked) -> Read:
     """Read a node task. Ids may be anything; edges go both ways unless ``asked.directed``."""
-    nodes, edges = read_table(paths[0]), read_table(paths[1])
+    return understand_tables(read_table(paths[0]), read_table(paths[1]), name, asked)
+
+
+def understand_tables(nodes: Table, edges: Table, name: str, asked: Asked) -> Read:
+    """Two tables as a node task."""
     id_column = _id_column(nodes, asked)
     ids = _ids(nodes, id_column)
     split_column = asked.split or "split"

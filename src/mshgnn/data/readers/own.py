@@ -14,6 +14,7 @@ from mshgnn.data.readers.asked import Asked, Read
 from mshgnn.data.readers.jsonl import read_jsonl
 from mshgnn.data.readers.molecules import read_molecules
 from mshgnn.data.readers.node_tables import node_tables, read_node_tables
+from mshgnn.data.readers.npz_graph import read_npz_graph
 from mshgnn.data.readers.table import is_table
 from mshgnn.data.readers.tu_text import read_tu_folder, separate
 from mshgnn.data.schema import Schema
@@ -50,7 +51,7 @@ def load_own(
 
     - a ``.jsonl``: one graph per line, with one target for each graph or, on a single line, for each node;
     - a table of molecules: ``.csv``, ``.tsv`` (also ``.gz``) or ``.parquet`` with a column of SMILES;
-    - a folder with ``nodes.csv`` and ``edges.csv``: one graph whose nodes have targets;
+    - a folder with ``nodes.csv`` and ``edges.csv``, or a ``.npz``: one graph whose nodes have targets;
     - a folder in TU text form.
 
     Every row is checked; the first bad one is refused with its file, line and column.
@@ -95,13 +96,16 @@ def read_own(path: str | Path, asked: Asked | None = None) -> Read:
     if path.suffix == ".jsonl":
         asked.refuse_weight(path)
         return read_jsonl(path, asked)
+    if path.suffix == ".npz":
+        asked.refuse_weight(path)
+        return read_npz_graph(path, asked)
     if is_table(path):
         tables = node_tables(path.parent) if path.name.startswith("nodes.") else None
         return read_node_tables(tables, path.parent.name, asked) if tables else read_molecules(path, asked)
     if not path.exists():
         raise DataError(f"{path}: file not found")
     raise DataError(
-        f"{path}: expected a .jsonl, a table of SMILES (.csv, .tsv, .parquet), or a folder with nodes.csv and "
+        f"{path}: expected a .jsonl, a table of SMILES (.csv, .tsv, .parquet), a .npz, or a folder with nodes.csv and "
         "edges.csv or in TU text form"
     )
 
