@@ -159,3 +159,20 @@ def test_without_rdkit_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(DataError, match=r"mshgnn\[chem\]"):
         molecule("C")
+
+
+def test_a_column_says_how_much_a_molecule_counts(tmp_path: Path) -> None:
+    path = write(tmp_path, "smiles,y,w\nCC,1.5,2\nC,2.5,0\nno,1,1\nO,0.5,0.25\n")
+    dataset = load_own(path, weight_column="w", on_error="skip")
+    assert [graph.item_weight.tolist() for graph in dataset] == [[2.0], [0.0], [0.25]]
+    assert dataset.target_names == ("y",), "the weight is no target"
+    assert dataset.checksum != load_own(path, target="y", on_error="skip").checksum
+
+
+@pytest.mark.parametrize("weight", ["-1", "nan", "inf", "", "much"])
+def test_a_weight_that_is_none_is_refused_with_its_place(tmp_path: Path, weight: str) -> None:
+    path = write(tmp_path, f"smiles,y,w\nCC,1.5,2\nC,2.5,{weight}\n")
+    with pytest.raises(DataError, match=r"molecules.csv: line 3: column 'w': "):
+        load_own(path, weight_column="w")
+    with pytest.raises(DataError, match="line 1: no column 'v'"):
+        load_own(path, weight_column="v", target="y")

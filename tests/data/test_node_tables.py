@@ -114,3 +114,9 @@ def test_a_schema_scales_features_by_the_training_part(tmp_path: Path) -> None:
     assert schema.feature_mean == pytest.approx((1.5, 0.375))
     again = load_own(path, schema=schema)
     assert again[0].x[:2].mean(dim=0).abs().max() < 1e-6
+
+
+def test_a_column_says_how_much_a_node_counts(tmp_path: Path) -> None:
+    dataset = load_own(write(tmp_path), weight_column="age")
+    assert dataset[0].item_weight.tolist() == [1, 2, 3, 4]
+    assert dataset.num_features == 1, "the weight is no feature"

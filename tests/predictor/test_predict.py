@@ -265,3 +265,21 @@ def test_a_damaged_or_foreign_folder_is_refused(trained: Path, tmp_path: Path) -
         with pytest.raises(UserError, match=message):
             Ensemble.load(copy)
         shutil.rmtree(copy)
+
+
+def test_nodes_of_an_npz_are_trained_predicted_and_evaluated(tmp_path: Path) -> None:
+    ring = np.stack([np.arange(40), np.roll(np.arange(40), 1)], axis=1)
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    np.savez(tmp_path / "g.npz", node_features=x, edges=ring, node_labels=(x[:, 0] > 0).astype(np.int64))
+    np.savez(tmp_path / "new.npz", node_features=x, edges=ring)
+    np.savez(tmp_path / "wide.npz", node_features=np.ones((40, 3)), edges=ring)
+    train(config(tmp_path / "g.npz", model={"name": "gcn", "hidden_channels": 8}), tmp_path / "model", Silent())
+    model = Ensemble.load(tmp_path / "model")
+    predict_file(model, tmp_path / "new.npz", tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["node"] for row in rows] == [str(node) for node in range(40)]
+    right = np.mean([int(row["target"]) == int(value > 0) for row, value in zip(rows, x[:, 0], strict=True)])
+    assert evaluate_file(model, tmp_path / "g.npz").metrics["accuracy"] == pytest.approx(right)
+    with pytest.raises(DataError, match="3 node features, the model was trained on 2"):
+        predict_file(model, tmp_path / "wide.npz", tmp_path / "out.csv")

@@ -4,7 +4,7 @@ import csv
 import json
 import math
 from pathlib import Path
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import pytest
 import torch
@@ -15,6 +15,8 @@ from mshgnn.predictor.config import load_config
 from mshgnn.predictor.ensemble import Ensemble
 from mshgnn.predictor.fold import TrainingFailed
 from mshgnn.predictor.train import train
+from mshgnn.training import checkpoint
+from mshgnn.training.loop import EpochReport
 
 pytest.importorskip("rdkit")
 pytestmark = pytest.mark.usefixtures("reference_backend")
@@ -94,6 +96,36 @@ def test_ctrl_c_leaves_a_model_that_can_be_loaded(tmp_path: Path) -> None:
     assert len(Ensemble.load(tmp_path / "model").members) == 1
 
 
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])  # Ctrl-C, and an end that nobody catches
+def test_a_fold_goes_on_where_it_was_stopped_to_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: type[BaseException]
+) -> None:
+    monkeypatch.setattr(checkpoint, "SECONDS_BETWEEN", 0.0)
+
+    class Stopping(Silent):
+        seen: ClassVar[list[int]] = []
+
+        def _see(self, report: EpochReport) -> None:
+            if not report.restored:
+                self.seen.append(report.epoch)
+                if report.epoch == self.stop_after:
+                    raise stop
+
+    asked = config(molecules(tmp_path / "m.csv"), "logp", epochs=5)
+    train(asked, tmp_path / "whole", Silent())
+    if stop is KeyboardInterrupt:
+        assert train(asked, tmp_path / "model", Stopping(stop_after=3)).interrupted
+        assert len(Ensemble.load(tmp_path / "model").members) == 1
+    else:
+        with pytest.raises(stop):
+            train(asked, tmp_path / "model", Stopping(stop_after=3))
+    assert not train(asked, tmp_path / "model", Stopping()).interrupted
+    assert Stopping.seen == [1, 2, 3, 4, 5], "no epoch is trained twice"
+    for name in ("model_0/model.safetensors", "model_0/curves.json", "history.csv", "test_predictions.csv"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "model" / name).read_bytes()
+    assert not (tmp_path / "model" / "model_0" / "checkpoint.safetensors").exists()
+
+
 def test_ctrl_c_before_the_first_epoch_leaves_no_model(tmp_path: Path) -> None:
     class Hasty(Silent):
         def begin(self, fold: int, folds: int, todo: int) -> NoReturn:
@@ -132,6 +164,20 @@ def test_rare_classes_are_weighted_when_asked(tmp_path: Path) -> None:
         train(config(data, "kind", training={"class_weights": name}), tmp_path / name, Silent())
         weights.append((tmp_path / name / "model_0" / "model.safetensors").read_bytes())
     assert weights[0] != weights[1]
+
+
+def test_rows_count_by_their_weight_when_asked(tmp_path: Path) -> None:
+    data = molecules(tmp_path / "m.csv")
+    lines = data.read_text().splitlines()
+    data.write_text("\n".join([lines[0] + ",w", *(f"{line},{row % 4}" for row, line in enumerate(lines[1:]))]) + "\n")
+    weights = []
+    for column in (None, "w"):
+        train(config(data, "logp", weight_column=column), tmp_path / str(column), Silent())
+        weights.append((tmp_path / str(column) / "model_0" / "model.safetensors").read_bytes())
+    assert weights[0] != weights[1]
+    (tmp_path / "g").mkdir()
+    with pytest.raises(UserError, match="weight column 'w': only tables"):
+        train(config(shapes(tmp_path / "g" / "s.jsonl"), weight_column="w"), tmp_path / "j", Silent())
 
 
 def test_a_folder_of_another_training_is_left_alone(tmp_path: Path) -> None:

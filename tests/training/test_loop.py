@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv, global_mean_pool
 
-from mshgnn.data import GraphDataset, Split, from_graphs
+from mshgnn.data import DataError, GraphDataset, Split, from_graphs
 from mshgnn.evaluation.rules import best_validation
 from mshgnn.training.batches import PackedGraphs
 from mshgnn.training.curves import Curves
@@ -433,3 +433,30 @@ def test_a_missing_graphics_card_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(ValueError, match="no graphics card"):
         train(make_dataset(40), make_split(40), device="cuda")
     assert train(make_dataset(40), make_split(40), epochs=1, device="auto").epochs == 1
+
+
+def test_rows_of_weight_zero_are_as_good_as_not_there() -> None:
+    dataset = make_dataset()
+    split = Split(torch.arange(0, 80), torch.arange(80, 100), torch.arange(100, 120))
+    settings = TrainingSettings(epochs=3, batch_size=80, learning_rate=0.01)
+    models = []
+    for wrong in (False, True):
+        graphs = [copy.copy(graph) for graph in dataset]
+        for index, graph in enumerate(graphs):
+            graph.item_weight = torch.tensor([float(index >= 40)])
+            if wrong and index < 40:
+                graph.y = 1 - graph.y
+        torch.manual_seed(0)
+        models.append(SmallGCN(8, 2))
+        train_fold(models[-1], replace(dataset, graphs=graphs), split, settings, 0)
+    for first, second in zip(*(model.parameters() for model in models), strict=True):
+        assert torch.equal(first, second)
+
+
+def test_weights_that_are_all_zero_are_refused() -> None:
+    dataset = make_dataset()
+    for graph in dataset:
+        graph.item_weight = torch.zeros(1)
+    split = Split(torch.arange(0, 80), torch.arange(80, 100), torch.arange(100, 120))
+    with pytest.raises(DataError, match="every weight of the training part is 0"):
+        train_fold(SmallGCN(8, 2), dataset, split, TrainingSettings(epochs=1), 0)

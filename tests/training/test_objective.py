@@ -111,6 +111,26 @@ def test_a_batch_without_any_target_moves_nothing(kind: str) -> None:
     assert math.isnan(objective.measure(outputs, target))
 
 
+@pytest.mark.parametrize("kind", ["classify", "rank", "regress", "multilabel"])
+def test_an_item_counts_by_its_weight(kind: str) -> None:
+    outputs, weights = torch.randn(4, 2), torch.tensor([3.0, 1.0, 0.0, 0.5])
+    target = torch.tensor([0, 1, 1, 0]) if kind in ("classify", "rank") else torch.tensor([[0, 1.0], [1, 0]] * 2)
+    objective = objective_of(make_dataset(kind, channels=2))
+    alone = torch.stack([objective.loss(outputs[[item]], target[[item]]) for item in range(4)])
+    torch.testing.assert_close(objective.loss(outputs, target, item_weights=weights), (weights * alone).mean())
+    equal = objective.loss(outputs, target, item_weights=torch.ones(4))
+    torch.testing.assert_close(equal, objective.loss(outputs, target))
+
+
+def test_weights_of_items_and_of_classes_multiply() -> None:
+    outputs, target = torch.randn(4, 2), torch.tensor([0, 1, -1, 0])
+    items, kinds = torch.tensor([3.0, 1.0, 7.0, 0.5]), torch.tensor([0.3, 2.0])
+    found = objective_of(make_dataset(channels=2)).loss(outputs, target, class_weights=kinds, item_weights=items)
+    entropy = -outputs.log_softmax(dim=1)
+    by_item = 3.0 * 0.3 * entropy[0, 0] + 2.0 * entropy[1, 1] + 0.5 * 0.3 * entropy[3, 0]
+    torch.testing.assert_close(found, by_item / (0.3 + 2.0 + 0.3))
+
+
 @pytest.mark.parametrize(("name", "truth"), [("mse", nn.MSELoss), ("l1", nn.L1Loss), ("huber", nn.HuberLoss)])
 def test_numbers_are_trained_on_the_distance_asked_for(name: Any, truth: type[nn.Module]) -> None:
     outputs, target = 3 * torch.randn(5, 2), torch.randn(5, 2)

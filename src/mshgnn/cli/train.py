@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,6 +44,9 @@ def train(
     class_weights: Annotated[str | None, typer.Option(help="balanced: rare classes count as much.")] = None,
     smiles_column: Smiles = None,
     id_column: Annotated[str | None, typer.Option(help="Column with the ids of nodes.")] = None,
+    weight_column: Annotated[
+        str | None, typer.Option(help="Column that says how much each row counts in the loss.")
+    ] = None,
     ignore: Annotated[list[str] | None, typer.Option(help="Column to leave out; again for several.")] = None,
     directed: Annotated[bool | None, typer.Option("--directed", help="Edges go one way only.")] = None,
     on_error: Annotated[str | None, typer.Option(help="Rows that cannot be read: stop or skip.")] = None,
@@ -79,6 +85,7 @@ def train(
         "seed": seed,
         "smiles_column": smiles_column,
         "id_column": id_column,
+        "weight_column": weight_column,
         "ignore": ignore,
         "directed": directed,
         "on_error": on_error,
@@ -88,7 +95,8 @@ def train(
     console = Console()
     keep_freed_blocks()
     try:
-        summary = run(make_config(config, changes), out, ConsoleWatcher(console))
+        with _stopped_like_ctrl_c():
+            summary = run(make_config(config, changes), out, ConsoleWatcher(console))
     except KeyboardInterrupt:
         there = any(out.glob("model_*/fold.json"))
         state = f"what {out} holds can be used" if there else "there is no model yet"
@@ -101,6 +109,16 @@ def train(
     if summary.interrupted:
         typer.echo(f"mshgnn: stopped; {out} holds the best epoch so far, the same command goes on", err=True)
         raise typer.Exit(130)
+
+
+@contextmanager
+def _stopped_like_ctrl_c() -> Iterator[None]:
+    """A polite kill (SIGTERM: a batch system, a closing session) also leaves the best epoch so far."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def init(

@@ -2,6 +2,7 @@
 
 from mshgnn.data.dataset import METRICS, DataError, GraphDataset
 from mshgnn.data.from_graphs import from_graphs
+from mshgnn.data.from_tables import from_tables
 from mshgnn.data.loading import load, load_any
 from mshgnn.data.readers.own import load_own, read_own
 from mshgnn.data.schema import Schema
@@ -19,6 +20,7 @@ __all__ = [
     "StructureFrequencyDataset",
     "add_encoding",
     "from_graphs",
+    "from_tables",
     "load",
     "load_any",
     "load_own",

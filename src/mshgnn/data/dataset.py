@@ -21,6 +21,9 @@ Metric = Literal[
 ]
 Chosen = slice | Sequence[int] | Sequence[bool] | Tensor | np.ndarray[Any, Any]
 
+WEIGHT = "item_weight"
+"""The attribute of a graph that says how much it counts in the training loss ``[1]``, or each of its nodes ``[n]``."""
+
 METRICS: dict[Objective, tuple[Metric, ...]] = {
     "classify": ("accuracy", "balanced_accuracy", "f1"),
     "rank": ("roc_auc", "average_precision"),
@@ -156,7 +159,7 @@ def content_checksum(graphs: Sequence[Data]) -> str:
     """Sha256 over sizes, edges, features and targets: equal on every machine for equal content."""
     digest = hashlib.sha256()
     for graph in graphs:
-        for key in ("edge_index", "x", "edge_attr", "y"):
+        for key in ("edge_index", "x", "edge_attr", "y", WEIGHT):
             value = graph.get(key)
             if value is not None:
                 digest.update(f"{key}{tuple(value.shape)}".encode())

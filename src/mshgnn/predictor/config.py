@@ -41,6 +41,8 @@ class TrainConfig(BaseModel):
     metric: Metric | None = None
     smiles_column: str = "smiles"
     id_column: str | None = None
+    weight_column: str | None = None
+    """How much each row counts in the training loss; every figure counts each row once."""
     ignore: tuple[str, ...] = ()
     directed: bool = False
     on_error: Literal["stop", "skip"] = "stop"
@@ -90,6 +92,7 @@ class TrainConfig(BaseModel):
             metric=self.metric,
             id=self.id_column,
             split=self.split_column,
+            weight=self.weight_column,
             ignore=self.ignore,
             directed=self.directed,
             on_error=self.on_error,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -22,12 +21,13 @@ from mshgnn.predictor.coding import recoded
 from mshgnn.predictor.config import TrainConfig
 from mshgnn.predictor.member import Member, Reach
 from mshgnn.records.codec import write_atomically
+from mshgnn.training.checkpoint import Checkpoint
 from mshgnn.training.curves import CURVE_NAMES, Curves, json_number, oriented
 from mshgnn.training.loop import EpochReport, train_fold
 from mshgnn.training.objective import objective_of
 from mshgnn.training.seeding import fold_seed
 
-FOLD_FILE, CURVES_FILE = "fold.json", "curves.json"
+FOLD_FILE, CURVES_FILE, CHECKPOINT_FILE = "fold.json", "curves.json", "checkpoint.safetensors"
 
 
 class TrainingFailed(RuntimeError):
@@ -91,7 +91,8 @@ def train_member(
 ) -> FoldReport:
     """Train one fold and write it into ``folder``; on Ctrl-C the best epoch so far is written, too.
 
-    An interrupted fold that has at least one epoch is returned with ``finished`` false.
+    An interrupted fold that has at least one epoch is returned with ``finished`` false. A fold that was stopped,
+    also by a kill, goes on from its last checkpoint, and ends as if it had not been.
     """
     member, dataset = untrained(config, read, split, number)
     reports: list[EpochReport] = []
@@ -102,10 +103,17 @@ def train_member(
         reports.append(report._replace(validation_metric=metric))
         on_epoch(reports[-1])
 
-    started, finished = time.monotonic(), True
+    checkpoint, finished = Checkpoint(folder / CHECKPOINT_FILE, digest), True
     try:
         curves = train_fold(
-            member.model, dataset, split, config.training, fold_seed(config.seed, number), see, keep_best=True
+            member.model,
+            dataset,
+            split,
+            config.training,
+            fold_seed(config.seed, number),
+            see,
+            keep_best=True,
+            checkpoint=checkpoint,
         )
         chosen = best_validation([curves]).epochs[0] + 1
     except KeyboardInterrupt:
@@ -124,12 +132,14 @@ def train_member(
         digest,
         finished,
         chosen,
-        round(time.monotonic() - started, 1),
+        round(checkpoint.seconds, 1),
         member.model.num_parameters,
         tuple(report.train_loss for report in reports),
         tuple(float(report.validation_metric or 0.0) for report in reports),
     )
     report.save(folder)
+    if finished:
+        checkpoint.remove()
     return report
 
 

@@ -16,12 +16,15 @@ from torch_geometric.data import Data
 
 from mshgnn.data.dataset import DataError
 from mshgnn.data.readers.node_tables import node_tables, read_bare_nodes
+from mshgnn.data.readers.npz_graph import read_bare_npz
 from mshgnn.data.readers.stream import Row, columns_of, read_bare_line, stream_rows
 from mshgnn.predictor.columns import Columns
 from mshgnn.predictor.ensemble import Ensemble, OnError, Prediction
 
 CHUNK = 500
 """Rows that are in memory at once."""
+BARE_NODES = {".jsonl": read_bare_line, ".npz": read_bare_npz}
+"""Files of one graph whose nodes are numbered, by their ending."""
 NOTHING = Prediction(torch.empty(0, 0), torch.empty(0, 0), torch.empty(0), ())
 EXTRA = ("distance", "beyond_training", "status")
 
@@ -53,7 +56,7 @@ def columns_of_source(model: Ensemble, path: Path) -> list[str]:
     """The columns of a file as the rows of ``predicted`` have them."""
     if model.schema.task == "graph":
         return columns_of(path)
-    return ["node"] if path.suffix == ".jsonl" else columns_of(_node_tables(path)[0])
+    return ["node"] if path.suffix in BARE_NODES else columns_of(_node_tables(path)[0])
 
 
 def predicted(model: Ensemble, path: Path, *, on_error: OnError = "skip", chunk: int = CHUNK) -> Iterator[Chunk]:
@@ -87,8 +90,8 @@ def _node_rows(model: Ensemble, path: Path) -> tuple[list[Row], Prediction]:
 
 def read_nodes(model: Ensemble, path: Path) -> tuple[list[Row], Data, str]:
     """The nodes of the one graph of a node task as rows, the graph as it stands in the file, and where that is."""
-    if path.suffix == ".jsonl":
-        graph, targets = read_bare_line(path)
+    if path.suffix in BARE_NODES:
+        graph, targets = BARE_NODES[path.suffix](path)
         (target,) = model.target_names
         given = [{target: value} for value in targets] or [{}] * int(graph.num_nodes)
         rows = [Row(f"{path}: node {n}", {"node": str(n)}, cells, None) for n, cells in enumerate(given)]
@@ -102,7 +105,7 @@ def read_nodes(model: Ensemble, path: Path) -> tuple[list[Row], Data, str]:
 def _node_tables(path: Path) -> tuple[Path, Path]:
     tables = node_tables(path if path.is_dir() else path.parent) if path.exists() else None
     if tables is None:
-        raise DataError(f"{path}: the model was trained on nodes; give a folder with nodes.csv and edges.csv")
+        raise DataError(f"{path}: the model is one of nodes; give a folder with nodes.csv and edges.csv, or a .npz")
     return tables
 
 

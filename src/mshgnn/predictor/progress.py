@@ -26,12 +26,16 @@ class ConsoleWatcher:
 
     def begin(self, fold: int, folds: int, todo: int) -> Callable[[EpochReport], None]:
         """Count from now; an early stop makes the estimate too long, never too short."""
-        started = time.monotonic()
+        started, before = time.monotonic(), 0
         if self.status is not None:
             self.status.start()
 
         def see(report: EpochReport) -> None:
-            each = (time.monotonic() - started) / report.epoch
+            nonlocal before
+            if report.restored:
+                before = report.epoch
+                return
+            each = (time.monotonic() - started) / (report.epoch - before)
             left = each * (report.epochs - report.epoch + report.epochs * (todo - 1))
             name = f"fold {fold + 1} of {folds}: " if folds > 1 else ""
             metric = "" if report.validation_metric is None else f", validation {report.validation_metric:.4g}"

@@ -18,6 +18,7 @@ target: {target}            # columns, in the order of the outputs
 objective: {objective}      # classify, rank, regress or multilabel
 metric: {metric}            # one of: {metrics}
 smiles_column: {smiles}
+weight_column: null         # a column that says how much each row counts in the loss
 ignore: []                  # columns to leave out
 on_error: stop              # skip: leave out rows that cannot be read
 

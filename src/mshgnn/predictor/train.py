@@ -115,8 +115,8 @@ def rows_of(read: Read) -> list[int]:
 
 
 def _digests(config: TrainConfig, read: Read, folds: list[Split]) -> list[str]:
-    """What decides the weights of each fold, in a few letters."""
-    decisive = config.model_dump(mode="json", exclude={"data", "coverage", "controls"})
+    """What decides the weights of each fold, in a few letters; weights of rows are in the checksum of the data."""
+    decisive = config.model_dump(mode="json", exclude={"data", "coverage", "controls", "weight_column"})
     return [checksum([decisive, read.dataset.checksum, [part.tolist() for part in split]])[:16] for split in folds]
 
 

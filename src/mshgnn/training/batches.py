@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from mshgnn.data.dataset import WEIGHT
 from mshgnn.structure.ragged import PackedStructure, gather_rows, owners, running_sum
 
 BATCHES_PER_GATHER = 16
@@ -43,6 +44,8 @@ class GraphBatch:
     num_graphs: int
     y: Tensor
     structure: Mapping[str, Tensor] = field(default_factory=dict)
+    weights: Tensor | None = None
+    """How much each row of ``y`` counts in the training loss; None: all the same."""
 
     def to(self, device: torch.device) -> GraphBatch:
         """The same batch on a device."""
@@ -56,6 +59,7 @@ class GraphBatch:
             num_graphs=self.num_graphs,
             y=self.y.to(device),
             structure={name: tensor.to(device) for name, tensor in self.structure.items()},
+            weights=None if self.weights is None else self.weights.to(device),
         )
 
 
@@ -63,7 +67,7 @@ class GraphBatch:
 class PackedGraphs:
     """Graphs laid end to end; edge indices count from each graph's own first node.
 
-    ``y`` is ``[G]`` or ``[G, T]``, and with ``node_targets`` ``[N]`` or ``[N, T]``.
+    ``y`` is ``[G]`` or ``[G, T]``, and with ``node_targets`` ``[N]`` or ``[N, T]``; ``weights`` has one for each row.
     """
 
     x: Tensor
@@ -74,6 +78,7 @@ class PackedGraphs:
     edge_start: Tensor
     structure: PackedStructure | None = None
     node_targets: bool = False
+    weights: Tensor | None = None
 
     @classmethod
     def pack(
@@ -95,6 +100,9 @@ class PackedGraphs:
         edge_attr = None
         if all(graph.edge_attr is not None for graph in graphs):
             edge_attr = torch.cat([graph.edge_attr for graph in graphs])[order]
+        weights = None
+        if all(graph.get(WEIGHT) is not None for graph in graphs):
+            weights = torch.cat([graph[WEIGHT] for graph in graphs])
         x = torch.cat([graph.x for graph in graphs])
         return cls(
             x=_compressed(x) if sparse else x,
@@ -105,6 +113,7 @@ class PackedGraphs:
             edge_start=edge_start,
             structure=None if structure is None else structure.with_edges(order),
             node_targets=node_targets,
+            weights=weights,
         )
 
     def __len__(self) -> int:
@@ -115,15 +124,17 @@ class PackedGraphs:
         """The chosen graphs, in the order given."""
         nodes, node_start = gather_rows(self.node_start, chosen)
         edges, edge_start = gather_rows(self.edge_start, chosen)
+        rows = nodes if self.node_targets else chosen
         return PackedGraphs(
             x=_take_rows(self.x, nodes),
             edge_index=self.edge_index[:, edges],
             edge_attr=None if self.edge_attr is None else self.edge_attr[edges],
-            y=self.y[nodes if self.node_targets else chosen],
+            y=self.y[rows],
             node_start=node_start,
             edge_start=edge_start,
             structure=None if self.structure is None else self.structure.take(chosen),
             node_targets=self.node_targets,
+            weights=None if self.weights is None else self.weights[rows],
         )
 
     def batches(self, bounds: Sequence[int]) -> Iterator[GraphBatch]:
@@ -133,14 +144,16 @@ class PackedGraphs:
         for first, last in pairwise(bounds):
             node_low, node_high = int(self.node_start[first]), int(self.node_start[last])
             edge_low, edge_high = int(self.edge_start[first]), int(self.edge_start[last])
+            rows = slice(node_low, node_high) if self.node_targets else slice(first, last)
             yield GraphBatch(
                 x=_slice_rows(self.x, node_low, node_high),
                 edge_index=shifted[:, edge_low:edge_high] - node_low,
                 edge_attr=None if self.edge_attr is None else self.edge_attr[edge_low:edge_high],
                 batch=owner[node_low:node_high] - first,
                 num_graphs=last - first,
-                y=self.y[node_low:node_high] if self.node_targets else self.y[first:last],
+                y=self.y[rows],
                 structure={} if self.structure is None else self.structure.batch(first, last),
+                weights=None if self.weights is None else self.weights[rows],
             )
 
     def evaluation_batches(self, batch_size: int) -> list[GraphBatch]:
@@ -200,4 +213,4 @@ def whole_graph(graph: Data, *, sparse: bool, structure: PackedStructure | None 
     """The one batch of a node task, edges sorted by receiver."""
     packed = PackedGraphs.pack([graph], sparse=sparse, structure=structure)
     made = {} if packed.structure is None else packed.structure.batch(0, 1)
-    return GraphBatch(packed.x, packed.edge_index, packed.edge_attr, None, 1, packed.y, made)
+    return GraphBatch(packed.x, packed.edge_index, packed.edge_attr, None, 1, packed.y, made, packed.weights)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from mshgnn.data.dataset import DataError, GraphDataset
 from mshgnn.data.splits import Split
 from mshgnn.machine import find_device
 from mshgnn.training.batches import GraphBatch
+from mshgnn.training.checkpoint import Checkpoint, Moving
 from mshgnn.training.curves import PARTS, Curves, oriented
 from mshgnn.training.parts import Fold, Part, prepare
 from mshgnn.training.seeding import one_thread
@@ -30,6 +31,8 @@ class EpochReport(NamedTuple):
     train_loss: float
     validation_metric: float | None
     """``None`` where the fold has no validation part."""
+    restored: bool = False
+    """Measured in an earlier sitting; told again so that the history is whole."""
 
 
 class Score(NamedTuple):
@@ -56,6 +59,7 @@ def train_fold(
     on_epoch: Callable[[EpochReport], None] | None = None,
     *,
     keep_best: bool = False,
+    checkpoint: Checkpoint | None = None,
 ) -> Curves:
     """Train ``model`` in place on ``split.train`` and measure all three parts after every epoch.
 
@@ -66,6 +70,8 @@ def train_fold(
 
     With ``keep_best`` the model ends with the weights of its best validation epoch, the one that the rule
     ``best_validation`` reports, instead of the last ones; also when it is interrupted. The model ends on the processor.
+
+    A ``checkpoint`` that an earlier sitting wrote is gone on with, to the same bits as one sitting would have reached.
     """
     _check_validation(dataset, split, settings, keep_best)
     with one_thread(seed):
@@ -77,24 +83,33 @@ def train_fold(
         measured = model if average is None else average.module
         plateau = ReduceLROnPlateau(optimiser, factor=settings.plateau_factor, patience=settings.plateau_patience)
         best = _Best(fold.objective.higher_is_better, keep_best)
-        history: list[Scores] = []
+        moving = Moving(
+            {"model": model} if average is None else {"model": model, "average": average}, optimiser, plateau, generator
+        )
+        history = [] if checkpoint is None else _restored(checkpoint, moving, best)
+
+        def tell(epoch: int, *, restored: bool) -> None:
+            if on_epoch is not None:
+                shown = history[epoch].validation.metric if len(split.validation) else None
+                on_epoch(EpochReport(epoch + 1, settings.epochs, history[epoch].train.loss, shown, restored))
+
         try:
-            for epoch in range(settings.epochs):
+            for epoch in range(len(history)):
+                tell(epoch, restored=True)
+            for epoch in range(len(history), settings.epochs):
+                if _is_over(history, best.epoch, settings):
+                    break
                 if settings.schedule != "plateau" or epoch <= settings.warmup_epochs:
                     set_rate(optimiser, settings, epoch)
                 train_epoch(model, fold, optimiser, settings, generator, average)
                 scores = _evaluate(measured, fold, _old_train_score(history, fold, settings))
                 history.append(scores)
                 best.see(epoch, scores.validation, measured)
-                if on_epoch is not None:
-                    shown = scores.validation.metric if len(split.validation) else None
-                    on_epoch(EpochReport(epoch + 1, settings.epochs, scores.train.loss, shown))
-                if not math.isfinite(scores.train.loss):
-                    break
                 if settings.schedule == "plateau" and epoch >= settings.warmup_epochs:
                     plateau.step(scores.validation.loss)
-                if settings.patience is not None and epoch - best.epoch >= settings.patience:
-                    break
+                if checkpoint is not None and checkpoint.is_due():
+                    checkpoint.write(moving, best.weights, {"history": history, **best.counters()})
+                tell(epoch, restored=False)
         finally:
             if best.weights is not None or average is not None:
                 model.load_state_dict(best.weights or measured.state_dict())
@@ -106,6 +121,25 @@ def train_fold(
     }
     sizes = (len(split.train), len(split.validation), len(split.test))
     return Curves(**curves, sizes=sizes, higher_is_better=fold.objective.higher_is_better)
+
+
+def _is_over(history: Sequence[Scores], best_epoch: int, settings: TrainingSettings) -> bool:
+    """Whether the last epoch ended the training: its loss is no number, or no epoch was better for too long."""
+    if not history:
+        return False
+    patience = settings.patience
+    too_long = patience is not None and len(history) - 1 - best_epoch >= patience
+    return too_long or not math.isfinite(history[-1].train.loss)
+
+
+def _restored(checkpoint: Checkpoint, moving: Moving, best: _Best) -> list[Scores]:
+    """The epochs of earlier sittings, everything else set back to where the last of them left it."""
+    found = checkpoint.read(moving)
+    if found is None:
+        return []
+    weights, counters = found
+    best.restore(weights, counters)
+    return [Scores(*(Score(*score) for score in scores)) for scores in counters["history"]]
 
 
 class _Best:
@@ -125,6 +159,15 @@ class _Best:
             self._merit, self.epoch = merit, epoch
             if self.keep:  # clones: the optimiser writes into the weights themselves
                 self.weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
+
+    def counters(self) -> dict[str, object]:
+        """What a checkpoint keeps besides the weights."""
+        return {"best_epoch": self.epoch, "best_merit": self._merit}
+
+    def restore(self, weights: dict[str, Tensor], counters: Mapping[str, Any]) -> None:
+        """Go on from what a checkpoint kept."""
+        self.weights, self.epoch = weights or None, counters["best_epoch"]
+        self._merit = tuple(counters["best_merit"])
 
 
 def _check_validation(dataset: GraphDataset, split: Split, settings: TrainingSettings, keep_best: bool) -> None:
@@ -175,10 +218,10 @@ def train_epoch(
 ) -> None:
     """One pass over the training part; ``average`` follows the weights."""
     model.train()
-    for batch, chosen, target in fold.steps(generator):
+    for batch, chosen, target, weights in fold.steps(generator):
         optimiser.zero_grad(set_to_none=True)
         outputs = forward(model, batch)
-        loss = fold.loss(outputs if chosen is None else outputs[chosen], target)
+        loss = fold.loss(outputs if chosen is None else outputs[chosen], target, item_weights=weights)
         torch.autograd.backward(loss)
         if settings.gradient_clip is not None:
             nn.utils.clip_grad_norm_(model.parameters(), settings.gradient_clip)

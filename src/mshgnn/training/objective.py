@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import torch
@@ -61,9 +62,19 @@ class Objective(ABC):
 
     @abstractmethod
     def loss(
-        self, outputs: Tensor, target: Tensor, *, label_smoothing: float = 0.0, class_weights: Tensor | None = None
+        self,
+        outputs: Tensor,
+        target: Tensor,
+        *,
+        label_smoothing: float = 0.0,
+        class_weights: Tensor | None = None,
+        item_weights: Tensor | None = None,
     ) -> Tensor:
-        """The mean loss over the targets that are there; 0 where none is."""
+        """The mean loss over the targets that are there; 0 where none is.
+
+        ``item_weights`` ``[n]`` multiply the items' losses. The mean still counts items: weights of mean 1 over the
+        training part keep their meaning in every batch.
+        """
 
     @abstractmethod
     def balanced_weights(self, target: Tensor) -> Tensor:
@@ -78,14 +89,24 @@ class Classify(Objective):
     """Cross entropy over classes; the class of the largest logit is found."""
 
     def loss(
-        self, outputs: Tensor, target: Tensor, *, label_smoothing: float = 0.0, class_weights: Tensor | None = None
+        self,
+        outputs: Tensor,
+        target: Tensor,
+        *,
+        label_smoothing: float = 0.0,
+        class_weights: Tensor | None = None,
+        item_weights: Tensor | None = None,
     ) -> Tensor:
         """Cross entropy; ``class_weights`` ``[C]``."""
-        if not bool((target != UNLABELLED).any()):
+        known = target != UNLABELLED
+        if not bool(known.any()):
             return outputs.sum() * 0
-        return F.cross_entropy(
-            outputs, target, weight=class_weights, ignore_index=UNLABELLED, label_smoothing=label_smoothing
-        )
+        entropy = partial(F.cross_entropy, outputs, target, class_weights, ignore_index=UNLABELLED)
+        if item_weights is None:
+            return entropy(label_smoothing=label_smoothing)
+        losses = entropy(label_smoothing=label_smoothing, reduction="none")
+        count = known.sum() if class_weights is None else class_weights[target[known]].sum()
+        return (losses * item_weights).sum() / count
 
     def balanced_weights(self, target: Tensor) -> Tensor:
         """``n / (C n_c)`` for a class of ``n_c`` items, ``[C]``."""
@@ -115,7 +136,13 @@ class _ManyTargets(Objective):
         """One loss for every output."""
 
     def loss(
-        self, outputs: Tensor, target: Tensor, *, label_smoothing: float = 0.0, class_weights: Tensor | None = None
+        self,
+        outputs: Tensor,
+        target: Tensor,
+        *,
+        label_smoothing: float = 0.0,
+        class_weights: Tensor | None = None,
+        item_weights: Tensor | None = None,
     ) -> Tensor:
         """The mean over all targets that are there."""
         if label_smoothing:
@@ -123,6 +150,8 @@ class _ManyTargets(Objective):
         self._check(outputs, target)
         known = ~target.isnan()
         losses = self._losses(outputs, target.nan_to_num(), class_weights)
+        if item_weights is not None:
+            losses = losses * item_weights.unsqueeze(1)
         return losses[known].sum() / known.sum().clamp(min=1)
 
     def _comparable(self, outputs: Tensor, target: Tensor) -> tuple[Array, Array]:

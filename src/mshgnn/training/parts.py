@@ -24,11 +24,12 @@ from mshgnn.training.settings import TrainingSettings
 
 
 class Step(NamedTuple):
-    """One training step: a batch, which of its outputs count (all if ``None``), and their targets."""
+    """One training step: a batch, which of its outputs count (all if ``None``), their targets and any weights."""
 
     batch: GraphBatch
     chosen: Tensor | None
     target: Tensor
+    weights: Tensor | None = None
 
 
 class Part(NamedTuple):
@@ -54,8 +55,8 @@ class Fold(NamedTuple):
     """A fold as the loop sees it: what is aimed at, the steps of an epoch, the parts to measure."""
 
     objective: Objective
-    loss: Callable[[Tensor, Tensor], Tensor]
-    """The training loss of outputs and targets, with label smoothing and class weights."""
+    loss: Callable[..., Tensor]
+    """The training loss of outputs and targets, with label smoothing and class weights, and ``item_weights``."""
     steps: Steps
     parts: Parts
 
@@ -115,12 +116,12 @@ def _packed_parts(
     packed: Sequence[PackedGraphs], settings: TrainingSettings, device: torch.device
 ) -> tuple[Steps, Parts]:
     """Batches of the three parts' graphs: drawn anew every epoch for training, always the same for measuring."""
-    train = packed[0]
+    train = replace(packed[0], weights=_of_mean_one(packed[0].weights))
 
     def steps(generator: torch.Generator) -> Iterator[Step]:
         for made in train.shuffled_batches(settings.batch_size, generator):
             batch = made.to(device)
-            yield Step(batch, None, batch.y)
+            yield Step(batch, None, batch.y, batch.weights)
 
     def part(graphs: PackedGraphs) -> Part:
         batches = [batch.to(device) for batch in graphs.evaluation_batches(settings.batch_size)]
@@ -146,4 +147,15 @@ def _node_parts(
         return Part(batches, chosen, batch.y[chosen])
 
     parts = Parts(*(part(nodes) for nodes in split))
-    return lambda generator: iter([Step(batch, parts.train.chosen, parts.train.target)]), parts
+    weights = None if batch.weights is None else _of_mean_one(batch.weights[parts.train.chosen])
+    return lambda generator: iter([Step(batch, parts.train.chosen, parts.train.target, weights)]), parts
+
+
+def _of_mean_one(weights: Tensor | None) -> Tensor | None:
+    """The weights of a training part, scaled so that the rate of learning is that of equal weights."""
+    if weights is None:
+        return None
+    mean = weights.double().mean()
+    if not float(mean) > 0:
+        raise DataError("every weight of the training part is 0: there is nothing to train on")
+    return (weights / mean).to(weights.dtype)

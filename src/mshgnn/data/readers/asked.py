@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import torch
@@ -31,6 +32,7 @@ class Asked:
     metric: Metric | None = None
     id: str | None = None
     split: str | None = None
+    weight: str | None = None
     ignore: tuple[str, ...] = ()
     directed: bool = False
     schema: Schema | None = None
@@ -71,6 +73,22 @@ class Asked:
                 raise DataError(f"{table.where(row, column)}: train, val, test or nothing, not {cell[:40]!r}")
             words.append(word)
         return words
+
+    def weights_of(self, table: Table) -> Tensor | None:
+        """How much every row counts in the training loss, where a column says so."""
+        if self.weight is None or self.schema is not None:
+            return None
+        weights = table.numbers([self.weight])[:, 0]
+        if bool((weights < 0).any()):
+            row = int((weights < 0).nonzero()[0])
+            cell = table.cells(self.weight)[row]
+            raise DataError(f"{table.where(row, self.weight)}: a weight must not be negative: {cell[:40]!r}")
+        return weights
+
+    def refuse_weight(self, path: Path) -> None:
+        """Only tables have a column of weights."""
+        if self.weight is not None:
+            raise DataError(f"{path}: weight column {self.weight!r}: only tables of molecules or of nodes have one")
 
 
 class TargetColumns(NamedTuple):

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils.smiles import e_map, from_rdmol, x_map
 
-from mshgnn.data.dataset import DataError
+from mshgnn.data.dataset import WEIGHT, DataError
 from mshgnn.data.limits import FLOAT, allowed, check_limit
 from mshgnn.data.readers.asked import Asked, Read, as_read, read_targets
 from mshgnn.data.readers.table import read_table, stem
@@ -31,9 +31,9 @@ def read_molecules(path: Path, asked: Asked) -> Read:
     if not texts:
         raise DataError(f"{path}: there are no molecules")
     split_column = asked.split or "split"
-    names = asked.targets_of(table, [smiles, split_column], ["target"])
+    names = asked.targets_of(table, [smiles, split_column, asked.weight or ""], ["target"])
     targets = read_targets({name: table.cells(name) for name in names}, table.where, "graph", asked)
-    splits = asked.split_of(table)
+    splits, weights = asked.split_of(table), asked.weights_of(table)
     graphs: list[Data] = []
     skipped: list[tuple[int, str]] = []
     atoms = 0
@@ -51,6 +51,8 @@ def read_molecules(path: Path, asked: Asked) -> Read:
         graph.y = targets.values[row : row + 1]
         if splits is not None:
             graph.split = splits[row]
+        if weights is not None:
+            graph[WEIGHT] = weights[row : row + 1]
         graphs.append(graph)
     if skipped:
         rest = f", and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import coalesce
 
-from mshgnn.data.dataset import DataError
+from mshgnn.data.dataset import WEIGHT, DataError
 from mshgnn.data.limits import FLOAT, check_limit
 from mshgnn.data.readers.asked import Asked, Read, as_read, read_targets
 from mshgnn.data.readers.table import SUFFIXES, Table, read_table
@@ -30,13 +30,18 @@ def node_tables(folder: Path) -> tuple[Path, Path] | None:
 
 def read_node_tables(paths: tuple[Path, Path], name: str, asked: Asked) -> Read:
     """Read a node task. Ids may be anything; edges go both ways unless ``asked.directed``."""
-    nodes, edges = read_table(paths[0]), read_table(paths[1])
+    return understand_tables(read_table(paths[0]), read_table(paths[1]), name, asked)
+
+
+def understand_tables(nodes: Table, edges: Table, name: str, asked: Asked) -> Read:
+    """Two tables as a node task."""
     id_column = _id_column(nodes, asked)
     ids = _ids(nodes, id_column)
     split_column = asked.split or "split"
-    target_names = asked.targets_of(nodes, [id_column, split_column], ["target", "label", "y"])
+    not_targets = [id_column, split_column, asked.weight or ""]
+    target_names = asked.targets_of(nodes, not_targets, ["target", "label", "y"])
     targets = read_targets({key: nodes.cells(key) for key in target_names}, nodes.where, "node", asked)
-    used = {id_column, split_column, *target_names, *asked.ignore}
+    used = {*not_targets, *target_names, *asked.ignore}
     features = asked.schema.feature_names if asked.schema else tuple(c for c in nodes.columns if c not in used)
     graph, edge_names = bare_graph(nodes, edges, ids, features, asked)
     graph.y = targets.values
@@ -46,6 +51,9 @@ def read_node_tables(paths: tuple[Path, Path], name: str, asked: Asked) -> Read:
         graph.x = asked.schema.degrees(graph.edge_index, len(ids), str(nodes.path))
     else:
         set_degree([graph], DEGREE_CAP, nodes.path)
+    weights = asked.weights_of(nodes)
+    if weights is not None:
+        graph[WEIGHT] = weights
     splits = asked.split_of(nodes)
     if splits is not None:
         for word in ("train", "val", "test"):

@@ -14,6 +14,7 @@ from mshgnn.data.readers.asked import Asked, Read
 from mshgnn.data.readers.jsonl import read_jsonl
 from mshgnn.data.readers.molecules import read_molecules
 from mshgnn.data.readers.node_tables import node_tables, read_node_tables
+from mshgnn.data.readers.npz_graph import read_npz_graph
 from mshgnn.data.readers.table import is_table
 from mshgnn.data.readers.tu_text import read_tu_folder, separate
 from mshgnn.data.schema import Schema
@@ -40,6 +41,7 @@ def load_own(
     metric: Metric | None = None,
     id_column: str | None = None,
     split_column: str | None = None,
+    weight_column: str | None = None,
     ignore: Iterable[str] = (),
     directed: bool = False,
     schema: Schema | None = None,
@@ -49,7 +51,7 @@ def load_own(
 
     - a ``.jsonl``: one graph per line, with one target for each graph or, on a single line, for each node;
     - a table of molecules: ``.csv``, ``.tsv`` (also ``.gz``) or ``.parquet`` with a column of SMILES;
-    - a folder with ``nodes.csv`` and ``edges.csv``: one graph whose nodes have targets;
+    - a folder with ``nodes.csv`` and ``edges.csv``, or a ``.npz``: one graph whose nodes have targets;
     - a folder in TU text form.
 
     Every row is checked; the first bad one is refused with its file, line and column.
@@ -63,6 +65,7 @@ def load_own(
         metric: what it is measured by; the objective's first by default.
         id_column: the nodes' ids; by default ``id``, else the first column.
         split_column: ``train``, ``val``, ``test`` or nothing for each row; by default ``split`` where there is one.
+        weight_column: how much each row counts in the training loss, from 0; figures count every row once.
         ignore: columns to leave out.
         directed: edges of ``edges.csv`` go only from the first column to the second.
         schema: of a model already trained: labels, classes and columns find their old places.
@@ -75,6 +78,7 @@ def load_own(
         metric=metric,
         id=id_column,
         split=split_column,
+        weight=weight_column,
         ignore=tuple(ignore),
         directed=directed,
         schema=schema,
@@ -90,14 +94,18 @@ def read_own(path: str | Path, asked: Asked | None = None) -> Read:
         tables = node_tables(path)
         return read_node_tables(tables, path.name, asked) if tables else read_tu_graphs(path, asked)
     if path.suffix == ".jsonl":
+        asked.refuse_weight(path)
         return read_jsonl(path, asked)
+    if path.suffix == ".npz":
+        asked.refuse_weight(path)
+        return read_npz_graph(path, asked)
     if is_table(path):
         tables = node_tables(path.parent) if path.name.startswith("nodes.") else None
         return read_node_tables(tables, path.parent.name, asked) if tables else read_molecules(path, asked)
     if not path.exists():
         raise DataError(f"{path}: file not found")
     raise DataError(
-        f"{path}: expected a .jsonl, a table of SMILES (.csv, .tsv, .parquet), or a folder with nodes.csv and "
+        f"{path}: expected a .jsonl, a table of SMILES (.csv, .tsv, .parquet), a .npz, or a folder with nodes.csv and "
         "edges.csv or in TU text form"
     )
 
@@ -108,6 +116,7 @@ def read_tu_graphs(folder: Path, asked: Asked) -> Read:
     if len(names) != 1:
         found = f"found {', '.join(names)}" if names else "found none"
         raise DataError(f"{folder}: expected one NAME_A.txt, {found}")
+    asked.refuse_weight(folder)
     if asked.schema is not None:
         raise DataError(f"{folder}: a trained model's schema is not kept for the TU text form; write a .jsonl")
     for path in sorted(folder.glob(f"{names[0]}_*.txt")):

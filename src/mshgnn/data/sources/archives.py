@@ -71,6 +71,12 @@ def read_npz(path: Path, arrays: Mapping[str, str]) -> dict[str, npt.NDArray[np.
     return read
 
 
+def names_in_npz(path: Path) -> set[str]:
+    """The arrays that a checked npz holds."""
+    with _open_checked(path) as archive:
+        return {name.removesuffix(".npy") for name in archive.namelist()}
+
+
 def _header(file: IO[bytes], where: str) -> tuple[np.dtype[np.generic], int]:
     """Dtype and bytes of the array a file announces; leaves the file behind its header."""
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from torch_geometric.utils import to_undirected
 
 from mshgnn.data.dataset import DataError
 from mshgnn.data.limits import FLOAT, check_limit
-from mshgnn.data.sources.archives import read_npz
+from mshgnn.data.sources.archives import names_in_npz, read_npz
 
 Arrays = dict[str, npt.NDArray[np.generic]]
 _SPARSE = {"data": "fiub", "indices": "iu", "indptr": "iu", "shape": "iu"}
@@ -32,25 +33,42 @@ def read_sparse(path: Path) -> Data:
     return parse_npz(arrays)
 
 
-def read_heterophilous(path: Path) -> Data:
-    """The heterophilous graphs: dense features, undirected edges listed once, and masks ``[folds, nodes]``."""
-    masks = dict.fromkeys(_MASKS.values(), "b")
-    arrays = read_npz(path, {"node_features": "fiub", "node_labels": "iu", "edges": "iu", **masks})
-    edges, labels = arrays["edges"], arrays["node_labels"]
-    nodes = len(labels)
-    if edges.ndim != 2 or edges.shape[1] != 2 or labels.ndim != 1 or len(arrays["node_features"]) != nodes:
-        raise DataError(f"{path}: edges {edges.shape}, labels {labels.shape}: not a graph")
+def read_own_npz(path: Path) -> Data:
+    """A graph in either layout; of the second one, labels and masks may be left out."""
+    there = names_in_npz(path)
+    return read_sparse(path) if "adj_data" in there else read_heterophilous(path, there, "fiub")
+
+
+def read_heterophilous(
+    path: Path, there: Set[str] = frozenset({"node_labels", *_MASKS.values()}), kinds: str = "iu"
+) -> Data:
+    """The heterophilous graphs: dense features, undirected edges listed once, and masks ``[folds, nodes]``.
+
+    ``there`` names the arrays to expect besides features and edges; ``kinds`` are those of the labels.
+    """
+    masks = {key: "b" for key in _MASKS.values() if key in there}
+    wanted = {"node_labels": kinds} if "node_labels" in there else {}
+    arrays = read_npz(path, {"node_features": "fiub", "edges": "iu", **wanted, **masks})
+    features, edges = arrays["node_features"], arrays["edges"]
+    nodes = len(features) if features.ndim else 0
+    labels = arrays.get("node_labels")
+    if edges.ndim != 2 or edges.shape[1] != 2 or features.ndim != 2:
+        raise DataError(f"{path}: edges {edges.shape}, features {features.shape}: not a graph")
+    if labels is not None and labels.shape != (nodes,):
+        raise DataError(f"{path}: labels {labels.shape} for {nodes} nodes")
     if edges.size and not (int(edges.min()) >= 0 and int(edges.max()) < nodes):
         raise DataError(f"{path}: array 'edges' names a node outside 0..{nodes - 1}")
     if any(arrays[key].ndim != 2 or arrays[key].shape[1] != nodes for key in masks):
         raise DataError(f"{path}: masks must be [folds, {nodes}]")
     edge_index = torch.from_numpy(edges.astype(np.int64)).t().contiguous()
-    return Data(
-        x=torch.from_numpy(arrays["node_features"].astype(np.float32)),
-        y=torch.from_numpy(labels.astype(np.int64)),
+    graph = Data(
+        x=torch.from_numpy(features.astype(np.float32)),
         edge_index=to_undirected(edge_index, num_nodes=nodes),
-        **{mask: torch.from_numpy(arrays[key]).t().contiguous() for mask, key in _MASKS.items()},
+        **{mask: torch.from_numpy(arrays[key]).t().contiguous() for mask, key in _MASKS.items() if key in masks},
     )
+    if labels is not None:
+        graph.y = torch.from_numpy(labels.astype(np.float64 if labels.dtype.kind == "f" else np.int64))
+    return graph
 
 
 def _check_csr(path: Path, arrays: Arrays, part: str) -> tuple[int, int]:

@@ -1,0 +1,121 @@
+"""A stopped training as one file: everything that decides the next epoch, so that it goes on to the same bits.
+
+The file is safetensors with a JSON header: weights, their average, the optimiser's moments, the best weights so far and
+the state of the random generators are tensors; curves and counters are JSON. Reading it runs no code.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+from torch.optim.lr_scheduler import ReduceLROnPlateau
+
+from mshgnn.errors import UserError
+
+SECONDS_BETWEEN = 5.0
+"""So much work is lost at most, besides the epoch that was under way."""
+
+
+class Moving(NamedTuple):
+    """What an epoch changes besides curves: modules (weights, their average), optimiser, schedule, batch order."""
+
+    modules: Mapping[str, nn.Module]
+    optimiser: torch.optim.Optimizer
+    plateau: ReduceLROnPlateau
+    generator: torch.Generator
+
+
+class Checkpoint:
+    """The file of one fold. ``digest`` names what is trained: a file of anything else is not gone on with."""
+
+    def __init__(self, path: Path, digest: str) -> None:
+        self.path, self.digest = path, digest
+        self.seconds_before = 0.0
+        """How long earlier sittings trained."""
+        self._started = time.monotonic()
+        self._written = -SECONDS_BETWEEN
+
+    @property
+    def seconds(self) -> float:
+        """How long all sittings trained."""
+        return self.seconds_before + time.monotonic() - self._started
+
+    def is_due(self) -> bool:
+        """Whether the last file is old enough to be written anew."""
+        return time.monotonic() - self._written >= SECONDS_BETWEEN
+
+    def write(self, moving: Moving, best_weights: Mapping[str, Tensor] | None, counters: Mapping[str, Any]) -> None:
+        """Keep the state after an epoch; the file is replaced whole."""
+        tensors = {f"{name}/{key}": value for name, module in moving.modules.items() for key, value in _state(module)}
+        for number, moments in moving.optimiser.state_dict()["state"].items():
+            tensors |= {f"optimiser/{number}/{key}": torch.as_tensor(value) for key, value in moments.items()}
+        tensors |= {f"best/{key}": value for key, value in (best_weights or {}).items()}
+        tensors |= {"random/order": moving.generator.get_state(), "random/torch": torch.get_rng_state()}
+        header = {
+            "digest": self.digest,
+            "seconds": self.seconds,
+            "rates": [group["lr"] for group in moving.optimiser.param_groups],
+            "plateau": moving.plateau.state_dict(),
+            **counters,
+        }
+        copied = {key: value.detach().cpu().clone().contiguous() for key, value in tensors.items()}
+        temporary = self.path.with_name(f"{self.path.name}.writing")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(save(copied, {"state": json.dumps(header)}))
+        os.replace(temporary, self.path)
+        self._written = time.monotonic()
+
+    def read(self, moving: Moving) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        """Set everything back and return the best weights (none: empty) and the counters; None where there is no file.
+
+        The file of another training, and one that cannot be read, say so before anything is changed.
+        """
+        if not self.path.exists():
+            return None
+        try:
+            with safe_open(self.path, framework="pt") as file:  # type: ignore[no-untyped-call, unused-ignore]
+                header = json.loads((file.metadata() or {})["state"])
+                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118  (no mapping)
+            if header["digest"] != self.digest:
+                return None
+            for name, module in moving.modules.items():
+                module.load_state_dict(_under(tensors, name))
+            moments: dict[int, dict[str, Tensor]] = {}
+            for key, value in _under(tensors, "optimiser").items():
+                number, _, moment = key.partition("/")
+                moments.setdefault(int(number), {})[moment] = value
+            groups = moving.optimiser.state_dict()["param_groups"]
+            for group, rate in zip(groups, header["rates"], strict=True):
+                group["lr"] = rate
+            moving.optimiser.load_state_dict({"state": moments, "param_groups": groups})
+            moving.plateau.load_state_dict(header["plateau"])
+            moving.generator.set_state(tensors["random/order"])
+            torch.set_rng_state(tensors["random/torch"])
+            self.seconds_before = float(header["seconds"])
+        except (SafetensorError, OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+            reason = (str(error).splitlines() or [""])[0][:100]
+            raise UserError(f"{self.path} is damaged ({reason}): delete it to train this fold anew") from error
+        return _under(tensors, "best"), header
+
+    def remove(self) -> None:
+        """The fold is over."""
+        self.path.unlink(missing_ok=True)
+
+
+def _state(module: nn.Module) -> Iterable[tuple[str, Tensor]]:
+    state: dict[str, Tensor] = module.state_dict()
+    return state.items()
+
+
+def _under(tensors: Mapping[str, Tensor], name: str) -> dict[str, Tensor]:
+    """The tensors of one part, by their own names."""
+    return {key.removeprefix(f"{name}/"): value for key, value in tensors.items() if key.startswith(f"{name}/")}
