@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-NAMES = ("stars", "layer", "critical-difference")
+ABLATIONS = ("ablation-encoding", "ablation-frequencies", "ablation-readout")
+NAMES = ("stars", "layer", "critical-difference", *ABLATIONS)
 
 
 def figure(
@@ -17,7 +18,8 @@ def figure(
 ) -> None:
     """Draw a figure: of the paper, its numbers computed anew, or from the records.
 
-    stars and layer are the paper's figures 1 and 2; critical-difference ranks models over the graph sets.
+    stars and layer are the paper's figures 1 and 2; critical-difference ranks models over the graph sets; the
+    ablations are box plots over folds and seeds, as in figure 3.
 
     Example: mshgnn figure stars --out stars.png
 
@@ -39,8 +41,12 @@ def figure(
         from mshgnn.reproduction.layer_shapes import layer_steps
 
         draw_layer(*layer_steps(), out)
-    else:
+    elif name == "critical-difference":
         _draw_ranks(results, out)
+    else:
+        from mshgnn.reproduction.ablations import draw_ablation
+
+        draw_ablation(name, results, out)
     typer.echo(f"wrote {out}")
 
 

@@ -26,9 +26,9 @@ def draw_critical_difference(ranking: Ranking, names: Mapping[str, bool], title:
     axes = figure.subplots()
     best, worst = 1, len(ordered)
     axes.plot([best, worst], [0, 0], color=INK, lw=1.4)
-    for rank in range(best, worst + 1):
-        axes.plot([rank] * 2, [0, 0.12], color=INK, lw=1.2)
-        axes.annotate(str(rank), (rank, 0.2), ha="center", va="bottom", fontsize=10, color=INK)
+    for tick in range(best, worst + 1):
+        axes.plot([tick] * 2, [0, 0.12], color=INK, lw=1.2)
+        axes.annotate(str(tick), (tick, 0.2), ha="center", va="bottom", fontsize=10, color=INK)
     _draw_distance(axes, ranking.distance)
     for place, (first, last) in enumerate(groups):
         axes.plot([first - 0.03, last + 0.03], [-0.22 - 0.25 * place] * 2, color=INK, lw=4.5, solid_capstyle="round")
