@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from mshgnn.report.figures import PALETTE, learning_curves, tsne
+from mshgnn.report.figures import PALETTE, learning_curves, shades_of, tsne
 from mshgnn.training.curves import CURVE_NAMES, Curves
 
 
@@ -82,13 +82,32 @@ def clusters(per_class: int) -> tuple[np.ndarray, list[str], list[int]]:
     return centre + random.normal(size=centre.shape), structures, modes
 
 
-def test_tsne_draws_every_model_by_structure_and_by_mode(tmp_path: Path) -> None:
+def test_tsne_draws_two_models_side_by_side_and_a_third_below(tmp_path: Path) -> None:
     embedding, structures, modes = clusters(8)
-    both = {"GCN": embedding[:, :2], "MSH-GNN": embedding}
-    one = imread(tsne({"GCN": embedding}, structures, modes, tmp_path / "one.png", title="One model"))
-    two = imread(tsne(both, structures, modes, tmp_path / "two.png", title="Two models"))
-    assert two.shape[0] > 1.7 * one.shape[0]
-    assert two.shape[1] == one.shape[1]
+    one, two, three = (
+        imread(tsne(dict.fromkeys(names, embedding), structures, modes, tmp_path / f"{names}.png", title="Models"))
+        for names in ("a", "ab", "abc")
+    )
+    assert two.shape[1] > 1.9 * one.shape[1]
+    assert two.shape[0] == one.shape[0]
+    assert three.shape[1] == two.shape[1]
+    assert three.shape[0] > 1.6 * two.shape[0]
+
+
+def test_tsne_colours_every_structure_and_mode_apart(tmp_path: Path) -> None:
+    embedding, structures, modes = clusters(8)
+    picture = imread(tsne({"GCN": embedding}, structures, modes, tmp_path / "one.png", title="One model"))
+    for colour in PALETTE[:2]:
+        pale, dark = shades_of(colour, 2)
+        assert share_of(picture, pale) > 1e-4
+        assert share_of(picture, dark) > 1e-4
+    assert share_of(picture, shades_of(PALETTE[2], 2)[0]) == 0
+
+
+def test_shades_darken_from_first_to_last() -> None:
+    lightness = [sum(int(shade[i : i + 2], 16) for i in (1, 3, 5)) for shade in shades_of(PALETTE[0], 10)]
+    assert lightness == sorted(lightness, reverse=True)
+    assert shades_of(PALETTE[0], 1) == [PALETTE[0]]
 
 
 def test_the_same_seed_gives_the_same_file(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
@@ -21,10 +21,12 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from mshgnn.evaluation.rules import extended
+from mshgnn.report.canvas import save_picture
 from mshgnn.training.curves import Curves
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK, FAINT = "#333333", "#E3E3E3"
 DOTS_PER_INCH = 160
 MOST_POINTS = 1000
@@ -66,10 +68,10 @@ def tsne(
     title: str,
     seed: int = 0,
 ) -> Path:
-    """Draw t-SNE pictures of graph embeddings, one row a model: left coloured by structure, right by mode.
+    """Draw t-SNE pictures of graph embeddings, one panel per model in two columns.
 
-    Columns of an embedding ``[N, D]`` are scaled to unit variance first. Of more than a thousand graphs a
-    random thousand is drawn, the same ones for every model.
+    Colour and marker are the structure, and the colour darkens with the mode. Columns of an embedding ``[N, D]`` are
+    scaled to unit variance first. Of more than a thousand graphs a random thousand is drawn, the same for every model.
     """
     arrays = {name: _checked_embedding(name, value, len(structures)) for name, value in embeddings.items()}
     if not arrays:
@@ -80,27 +82,37 @@ def tsne(
     if len(families) > len(PALETTE):
         raise ValueError(f"a t-SNE figure can tell {len(PALETTE)} structures apart, not {len(families)}")
     numbers = sorted(set(modes))
-    # Modes are ordered by frequency, and so are the colours.
-    shades = colormaps["viridis"](np.linspace(0.0, 0.95, len(numbers))).tolist()
+    shades = {family: shades_of(colour, len(numbers)) for family, colour in zip(families, PALETTE, strict=False)}
     chosen = np.sort(np.random.default_rng(seed).permutation(len(structures))[:MOST_POINTS])
-    by_structure = [PALETTE[families.index(structures[i])] for i in chosen]
-    by_mode = [shades[numbers.index(modes[i])] for i in chosen]
 
-    figure = Figure(figsize=(8.4, 3.7 * len(arrays) + 0.7), layout="constrained")
-    grid = figure.subplots(len(arrays), 2, squeeze=False)
-    for row, (name, array) in zip(grid, arrays.items(), strict=True):
+    columns = min(2, len(arrays))
+    rows = -(-len(arrays) // columns)
+    heights = (3.7 * rows, 0.55 + 0.24 * len(families))
+    figure = Figure(figsize=(4.2 * columns, 0.3 + sum(heights)), layout="constrained")
+    above, below = figure.subfigures(2, 1, height_ratios=heights)
+    panels = list(above.subplots(rows, columns, squeeze=False).flat)
+    for axes in panels[len(arrays) :]:
+        axes.axis("off")
+    for axes, (name, array) in zip(panels, arrays.items(), strict=False):
         points = tsne_points(StandardScaler().fit_transform(array[chosen]), seed)
-        for axes, colours in zip(row, (by_structure, by_mode), strict=True):
-            axes.scatter(points[:, 0], points[:, 1], c=colours, s=9, alpha=0.8, linewidths=0)
-            axes.set(xticks=[], yticks=[])
-            axes.spines[:].set_color(FAINT)
-        row[0].set_ylabel(name, color=INK, fontsize=11)
-    grid[0][0].set_title("coloured by structure", loc="left", fontsize=10, color=INK)
-    grid[0][1].set_title("coloured by mode", loc="left", fontsize=10, color=INK)
-    _column_legend(grid[-1][0], families, PALETTE, columns=len(families))
-    _column_legend(grid[-1][1], [str(number) for number in numbers], shades, columns=10)
+        for family, marker in zip(families, MARKERS, strict=False):
+            drawn = [place for place, graph in enumerate(chosen) if structures[graph] == family]
+            colours = [shades[family][numbers.index(modes[chosen[place]])] for place in drawn]
+            axes.scatter(*points[drawn].T, c=colours, marker=marker, s=20, linewidths=0)
+        axes.set_title(name, loc="left", fontsize=11, color=INK)
+        axes.set(xticks=[], yticks=[])
+        axes.spines[:].set_color(FAINT)
+    _key(below.subplots(), shades, numbers)
     figure.suptitle(title, x=0.01, ha="left", fontsize=12, color=INK)
-    return _save(figure, path)
+    return save_picture(figure, path)
+
+
+def shades_of(colour: str, count: int) -> list[str]:
+    """A colour from pale to dark in ``count`` steps; a single one is the colour itself."""
+    if count == 1:
+        return [colour]
+    scale = LinearSegmentedColormap.from_list("shades", ["white", colour, "black"])
+    return [to_hex(scale(place)) for place in np.linspace(0.2, 0.85, count)]
 
 
 def _draw_mean(axes: Axes, folds: Sequence[Curves], name: str, colour: str, *, dashed: bool) -> None:
@@ -130,25 +142,16 @@ def _legend(figure: Figure, handles: Sequence[Line2D], labels: Sequence[str]) ->
     figure.legend(handles, labels, loc="outside lower left", ncols=6, frameon=False, fontsize=9, labelcolor=INK)
 
 
-def _column_legend(axes: Axes, labels: Sequence[str], colours: Sequence[object], *, columns: int) -> None:
-    """A legend under a column of pictures."""
-    handles = [
-        Line2D([], [], ls="", marker="o", ms=6, color=colour)  # type: ignore[arg-type]
-        for colour in colours[: len(labels)]
-    ]
-    axes.legend(
-        handles,
-        labels,
-        loc="upper left",
-        bbox_to_anchor=(-0.02, -0.01),
-        ncols=columns,
-        frameon=False,
-        fontsize=9,
-        labelcolor=INK,
-        handletextpad=0.1,
-        columnspacing=0.5,
-        handlelength=1.2,
-    )
+def _key(axes: Axes, shades: Mapping[str, Sequence[str]], modes: Sequence[int]) -> None:
+    """A row per structure, a column per mode: what every marker and shade means."""
+    for row, (marker, colours) in enumerate(zip(MARKERS, shades.values(), strict=False)):
+        axes.scatter(range(len(modes)), [row] * len(modes), c=colours, marker=marker, s=34, linewidths=0)
+    axes.set_yticks(range(len(shades)), list(shades))
+    axes.set_xticks(range(len(modes)), [str(mode) for mode in modes])
+    axes.set(xlim=(-0.6, max(len(modes), 10) - 0.4), ylim=(len(shades) - 0.5, -0.5))
+    axes.set_xlabel("mode", fontsize=9, color=INK)
+    axes.tick_params(length=0, colors=INK, labelsize=9)
+    axes.spines[:].set_visible(False)
 
 
 def _checked_embedding(name: str, value: ArrayLike, rows: int) -> NDArray[np.float64]:
