@@ -85,6 +85,6 @@ def _in_order(trials: dict[tuple[str, str], Record]) -> list[Record]:
 
     def place(cell: tuple[str, str]) -> tuple[list[str], str, str]:
         dataset, trial = cell
-        return trial.split("-")[:2], SETS[dataset].lower(), trial
+        return trial.split("-")[:2], SETS.get(dataset, dataset).lower(), trial
 
     return [trials[cell] for cell in sorted(trials, key=place)]
