@@ -15,6 +15,7 @@ from mshgnn.reproduction.molecules import table as molecule_tables
 from mshgnn.reproduction.paired import graph_differences, graph_losses
 from mshgnn.reproduction.published import held_out_figures, paper_figures
 from mshgnn.reproduction.results import Results, cell, runs
+from mshgnn.reproduction.selection_bias import selection_bias
 from mshgnn.reproduction.trials import TRIAL_QUESTIONS, trials
 
 
@@ -220,6 +221,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "joint": joint,
     "joint-rules": joint_rules,
     "capacity": capacity,
+    "selection-bias": selection_bias,
     **{f"trials-{question}": partial(trials, question=question) for question in TRIAL_QUESTIONS},
     "bench": bench,
     "molecules": molecules,
