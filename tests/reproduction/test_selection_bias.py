@@ -29,11 +29,18 @@ def option(validation: list[float], test: list[float], about: str, splits: str =
     (first,) = record.run.results
     results = []
     for fold, (chosen, shown) in enumerate(zip(validation, test, strict=True)):
-        curves = {"validation_metric": np.array([chosen]), "test_metric": np.array([shown])}
-        others = {name: np.zeros(1) for name in ("train_metric", "train_loss", "validation_loss", "test_loss")}
-        results.append(
-            replace(first, key=FoldKey(0, fold), curves=replace(first.curves, **curves, **others, sizes=(240, 30, 30)))
+        zero = np.zeros(1)
+        curves = replace(
+            first.curves,
+            validation_metric=np.array([chosen]),
+            test_metric=np.array([shown]),
+            train_metric=zero,
+            train_loss=zero,
+            validation_loss=zero,
+            test_loss=zero,
+            sizes=(240, 30, 30),
         )
+        results.append(replace(first, key=FoldKey(0, fold), curves=curves))
     return Record(Run(replace(record.info, splits_checksum=splits), tuple(results)), {})
 
 

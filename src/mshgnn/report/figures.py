@@ -89,7 +89,7 @@ def tsne(
     rows = -(-len(arrays) // columns)
     heights = (3.7 * rows, 0.55 + 0.24 * len(families))
     figure = Figure(figsize=(4.2 * columns, 0.3 + sum(heights)), layout="constrained")
-    above, below = figure.subfigures(2, 1, height_ratios=heights)
+    (above,), (below,) = figure.subfigures(2, 1, squeeze=False, height_ratios=heights)
     panels = list(above.subplots(rows, columns, squeeze=False).flat)
     for axes in panels[len(arrays) :]:
         axes.axis("off")
