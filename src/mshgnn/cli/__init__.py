@@ -46,6 +46,7 @@ def _assemble() -> None:
         models,
         predict,
         report,
+        reproduce,
         run,
         tables,
         train,
@@ -67,6 +68,7 @@ def _assemble() -> None:
     app.command("ceiling")(ceiling.ceiling)
     app.command("demo")(demo.demo)
     app.command("figure")(figure.figure)
+    app.command("reproduce")(reproduce.reproduce)
     app.command("tables")(tables.tables)
     app.command("models")(models.models)
     app.add_typer(data.data_app, name="data")

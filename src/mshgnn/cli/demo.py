@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-CELLS = [f"structure-frequency-fixed/{model}" for model in ("joint-gcn", "joint-gat", "gcn", "msh-stable")]
 EPOCHS = 60  # fewer than the experiments themselves: a demo should not take long
 TOOL_EPOCHS = 30
 
@@ -32,7 +31,7 @@ def demo(
         type_in(command)
     typer.echo(f"\nLook at {out / 'report.html'} and {out / 'explained.html'}\n")
     typer.echo("2. The paper's joint structure-frequency task: thirty classes, four models\n")
-    joint_task(out, changes)
+    joint_task(out, [f"training.epochs={EPOCHS}", *changes])
 
 
 def own_data(out: Path, changes: list[str]) -> list[list[str]]:
@@ -75,9 +74,9 @@ def joint_task(out: Path, changes: list[str]) -> None:
     from mshgnn.lab.setup import load_data
     from mshgnn.lab.suite import load_experiments
     from mshgnn.reproduction.demo import demo_table, draw_demo, run_demo, save_costs
+    from mshgnn.reproduction.layout import JOINT_SEEN
 
-    changes = [f"training.epochs={EPOCHS}", *changes]
-    checked = [experiment for cell in CELLS for experiment in load_experiments(Path("joint"), changes, [cell])]
+    checked = [experiment for cell in JOINT_SEEN for experiment in load_experiments(Path("joint"), changes, [cell])]
     console = Console()
     try:
         rows = run_demo(checked, make_display(console))

@@ -23,6 +23,8 @@ JOINT_SETS = {
     "structure-frequency-varied": "varied",
     "structure-frequency-wellposed": "wellposed",
 }
+JOINT_SEEN = tuple(f"structure-frequency-fixed/{model}" for model in ("joint-gcn", "joint-gat", "gcn", "msh-stable"))
+"""Cells of the suite ``joint`` whose embeddings are drawn."""
 SETS = GRAPH_SETS | NODE_SETS | JOINT_SETS
 MODELS = {
     "msh-stable": "**MSH-GNN `stable`**",

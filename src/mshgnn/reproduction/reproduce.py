@@ -1,0 +1,105 @@
+"""Everything in the paper by name: which cells it needs, what they cost by the records, and the run itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mshgnn.errors import UserError
+from mshgnn.lab.errors import RunFailed
+from mshgnn.lab.experiment import Experiment
+from mshgnn.lab.recording import record_run
+from mshgnn.lab.runner import Display, default_folder, run_experiment
+from mshgnn.lab.store import RunStore
+from mshgnn.lab.suite import load_experiments
+from mshgnn.records.record import Record
+from mshgnn.reproduction.layout import JOINT_SEEN
+
+
+@dataclass(frozen=True)
+class Target:
+    """A table or figure of the paper: cells of a suite, then tables of the project or pictures made of them."""
+
+    suite: str | None = None
+    only: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()
+    trains_in_place: bool = False
+    """Whether the picture trains its cells itself, one fold each, since it needs the models and not their curves."""
+
+
+TARGETS = {
+    "table-1": Target("graph", tables=("graph-models", "graph-differences")),
+    "table-2": Target("node", tables=("node-models",)),
+    "table-3": Target("joint", tables=("joint",)),
+    "figure-1": Target(figures=("stars",)),
+    "figure-3": Target("ablation", figures=("ablation-encoding", "ablation-frequencies", "ablation-readout")),
+    "figure-4": Target("joint", only=JOINT_SEEN, trains_in_place=True),
+}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a target's cells take, as far as records tell."""
+
+    seconds: Mapping[str, float]
+    """By experiment: folds still to run times the seconds of a recorded fold, on one core."""
+    unknown: tuple[str, ...]
+    """Experiments without a record to tell by."""
+
+    @property
+    def core_hours(self) -> float:
+        """Of the experiments that a record tells of."""
+        return sum(self.seconds.values()) / 3600
+
+
+def target_experiments(target: Target, only: Sequence[str] = ()) -> list[Experiment]:
+    """The experiments behind a target; ``only`` chooses among its cells."""
+    if target.suite is None:
+        return []
+    return load_experiments(Path(target.suite), only=only or target.only)
+
+
+def estimate(target: Target, experiments: Sequence[Experiment], records: Mapping[tuple[str, str], Record]) -> Cost:
+    """The cost by the records of the same suite, by data set and model as the suite calls them.
+
+    How many folds a set has is read off its records: the most that any model was given.
+    """
+    seconds: dict[str, float] = {}
+    unknown = []
+    for experiment in experiments:
+        _, dataset, model = experiment.name.rsplit("/", 2)
+        record = records.get((dataset, model))
+        if record is None:
+            unknown.append(experiment.name)
+            continue
+        known = [_folds(other) for (its_set, _), other in records.items() if its_set == dataset]
+        folds = max(known) if experiment.folds is None else len(experiment.folds)
+        runs = 1 if target.trains_in_place else folds * len(experiment.seeds) - _finished(experiment)
+        seconds[experiment.name] = max(runs, 0) * record.seconds / len(record.run.results)
+    return Cost(seconds, tuple(unknown))
+
+
+def run_cells(experiments: Sequence[Experiment], display: Display, jobs: str, out: Path) -> list[str]:
+    """Run what is missing of every experiment and write its record under ``out``; returns what failed, and why.
+
+    One that cannot be run here, by memory or by its data, does not keep the others from running.
+    """
+    failed = []
+    for experiment in experiments:
+        try:
+            record_run(run_experiment(experiment, default_folder(experiment), display, jobs=jobs), out)
+        except (RunFailed, UserError) as error:
+            failed.append(f"{experiment.name}: {error}")
+    return failed
+
+
+def _folds(record: Record) -> int:
+    return len({result.key.fold for result in record.run.results})
+
+
+def _finished(experiment: Experiment) -> int:
+    """Folds that the run's folder holds already."""
+    store = RunStore(default_folder(experiment))
+    return len(store.results()) if store.exists else 0

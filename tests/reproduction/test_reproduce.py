@@ -1,0 +1,118 @@
+"""``mshgnn reproduce``: what it would cost, and a tiny suite run for real."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mshgnn.cli import main
+from mshgnn.cli.figure import NAMES
+from mshgnn.lab.experiment import check_experiment
+from mshgnn.records.run import FoldKey
+from mshgnn.reproduction.reproduce import TARGETS, Target, estimate, target_experiments
+from mshgnn.reproduction.tables import TABLES
+from support.runs import make_record
+
+Cli = Callable[..., tuple[int, str, str]]
+TINY = """
+recipe: {training: {epochs: 1}, folds: [0, 1]}
+datasets: {shapes: {dataset: {path: shapes.jsonl}}}
+models: {gcn: {model: {hidden_channels: 8}}, gin: {model: {hidden_channels: 8}, folds: [99]}, majority: {own: [model]}}
+"""
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Cli:
+    """Run a command in an empty folder; returns exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["mshgnn", "reproduce", *arguments])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        seen = capsys.readouterr()
+        return int(caught.value.code or 0), seen.out, seen.err
+
+    return call
+
+
+def test_every_target_names_a_suite_tables_and_figures_that_exist() -> None:
+    for target in TARGETS.values():
+        assert bool(target.suite) == bool(target_experiments(target, ["*/msh-stable"] if target.tables else ()))
+        assert set(target.tables) <= set(TABLES)
+        assert set(target.figures) <= set(NAMES)
+    assert len(target_experiments(TARGETS["figure-4"])) == 4
+
+
+def test_the_cost_is_seconds_per_fold_times_folds_and_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    one = make_record("NCI1", "gcn", 0.8)  # one fold of one second
+    (fold,) = one.run.results
+    three = tuple(replace(fold, key=FoldKey(0, number), seconds=2.0) for number in range(3))
+    records = {("NCI1", "gcn"): one, ("NCI1", "gin"): replace(one, run=replace(one.run, results=three))}
+    experiments = [
+        check_experiment(
+            {"name": f"graph/NCI1/{model}", "dataset": {"name": "NCI1"}, "model": {"name": model}, **more}, "test"
+        )
+        for model, more in (("gcn", {"seeds": [0, 1]}), ("gin", {"folds": [0, 1]}), ("gat", {}))
+    ]
+    cost = estimate(Target("graph"), experiments, records)
+    assert cost.seconds == {"graph/NCI1/gcn": 3 * 2 * 1.0, "graph/NCI1/gin": 2 * 2.0}
+    assert cost.unknown == ("graph/NCI1/gat",)
+    assert cost.core_hours == 10 / 3600
+    assert estimate(Target("graph", trains_in_place=True), experiments, records).seconds["graph/NCI1/gcn"] == 1.0
+
+
+def test_a_dry_run_names_the_cells_without_a_record_and_writes_nothing(cli: Cli, tmp_path: Path) -> None:
+    code, out, _ = cli("table-1", "--dry-run", "--only", "PTC/g*n")
+    assert code == 0
+    assert "about 0.0 core-hours for 0 of them" in out
+    assert "  PTC: gcn, gin" in out
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["table-4"], "unknown table or figure 'table-4'; did you mean"),
+        (["figure-1", "--only", "MUTAG/*"], "--only is for tables and figures of many cells"),
+        (["table-1", "--only", "MUTAGG/gcn"], "no such cell"),
+        (["table-1", "--only", "PTC/gcn", "--jobs", "no"], "--jobs must be a number"),
+    ],
+)
+def test_mistakes_are_one_line(cli: Cli, arguments: list[str], message: str) -> None:
+    code, _, error = cli(*arguments)
+    assert code == 2
+    assert message in error
+    assert len(error.strip().splitlines()) == 1
+
+
+def test_a_tiny_suite_is_run_recorded_and_not_run_again(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    ring, star = [[0, 1], [1, 2], [2, 0]], [[0, 1], [0, 2], [0, 3]]
+    lines = [json.dumps({"edges": edges, "num_nodes": 4, "target": t}) for t, edges in enumerate((ring, star))] * 10
+    Path("shapes.jsonl").write_text("\n".join(lines))
+    Path("tiny.yaml").write_text(TINY)
+    monkeypatch.setitem(TABLES, "tiny", lambda results: "| made |")
+    monkeypatch.setitem(TARGETS, "table-1", Target("tiny.yaml", tables=("tiny",)))
+    code, out, err = cli("table-1", "--jobs", "1")
+    assert code == 1, "one cell has no fold 99"
+    assert "not run: tiny/shapes/gin: folds: 99 is too high" in err
+    assert "| made |" in out
+    assert sorted(path.name for path in Path("reproduced/tiny/shapes").iterdir()) == ["gcn.json.gz", "majority.json.gz"]
+    code, out, _ = cli("table-1", "--jobs", "1", "--only", "shapes/gcn", "--results", "reproduced")
+    assert code == 0
+    assert "1 cells, about 0.0 core-hours for 1 of them" in out
+    assert "2 there already" in out
+
+
+@pytest.mark.usefixtures("reference_backend")
+def test_a_figure_without_training_is_drawn(cli: Cli) -> None:
+    code, out, _ = cli("figure-1", "--out", "pictures")
+    assert code == 0
+    assert "nothing to train" in out
+    assert Path("pictures/stars.png").is_file()
