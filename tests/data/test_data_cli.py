@@ -84,3 +84,28 @@ def test_plot_of_own_data(tmp_path: Path) -> None:
     code, _ = run("plot", str(folder), "-o", str(tmp_path / "classes.svg"))
     assert code == 0
     assert (tmp_path / "classes.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("y", "  y: 0.5 to 8.5, mean 4.5; missing 3"),
+        ("kind", "  kind: alkane 15, other 15"),
+        ("*", "  toxic: 0 20, 1 10"),
+    ],
+)
+def test_info_shows_the_targets_of_a_file_of_ones_own(tmp_path: Path, target: str, expected: str) -> None:
+    pytest.importorskip("rdkit")
+    path = tmp_path / "m.csv"
+    if target == "*":
+        lines = [f"CC,{int(row % 3 == 0)},{row % 2}" for row in range(30)]
+    else:
+        numbers = ["" if row > 26 else f"{row % 9}.5" for row in range(30)]
+        lines = [f"{'C' * (1 + row % 9)},{y},{'other' if row % 2 else 'alkane'}" for row, y in enumerate(numbers)]
+    header = "mol,toxic,wet" if target == "*" else "mol,y,kind"
+    path.write_text("\n".join([header, *lines]) + "\n")
+    code, output = run("info", str(path), "--target", target, "--smiles-column", "mol")
+    assert code == 0
+    assert expected in output.splitlines()
+    if target == "kind":
+        assert run("plot", str(path), "-t", target, "--smiles-column", "mol", "-o", str(tmp_path / "p.png"))[0] == 0

@@ -50,11 +50,11 @@ def test_other_column_names(tmp_path: Path) -> None:
         ("smiles,target\nCC,1\nC,1,2\n", "line 3: 3 cells"),
         ('smiles,target\nCC,1\n"C,1\n', "line 3: "),
         ("smile,target\nCC,1\n", "line 1: no column 'smiles'; columns are smile, target"),
-        ("", "no column 'smiles'"),
+        ("", "line 1: there is no header; the file is empty"),
         ("smiles,target\n", "no molecules"),
         (b"smiles,target\nCC,1\n\xff\xfe,0\n", "line 3: not UTF-8"),
         ("smiles,target\nCC,1\n" + "C" * 10_000_000 + ",1\n", "line 3: 8,000,001 bytes in a line"),
-        ("smiles,target\nCC,1\n" + "C" * 200_000 + ",1\n", "line 3: field larger"),
+        ("smiles,target\nCC,1\n" + "C" * 200_000 + ",1\n", "line 3: 10,000 atoms, more than the limit"),
     ],
 )
 def test_bad_rows_are_refused_with_their_line(tmp_path: Path, content: str | bytes, message: str) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import estimator_checks
 from torch_geometric.data import Data
 
 from mshgnn.data import DataError
@@ -93,6 +95,47 @@ def test_parameters_are_those_of_the_signature_and_a_clone_is_unfitted() -> None
     assert clone(model.set_params(epochs=9)).epochs == 9
     with pytest.raises(NotFittedError):
         model.predict(graphs(2)[0])
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        estimator_checks.check_no_attributes_set_in_init,
+        estimator_checks.check_get_params_invariance,
+        estimator_checks.check_set_params,
+        estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
+        estimator_checks.check_estimator_cloneable,
+        estimator_checks.check_estimator_repr,
+        estimator_checks.check_valid_tag_types,
+    ],
+)
+@pytest.mark.parametrize("estimator", [MSHGraphClassifier(), MSHGraphRegressor(), MSHNodeClassifier(ring(4)[0])])
+def test_the_checks_of_scikit_learn_that_need_no_table_pass(check: Any, estimator: Any) -> None:
+    check(type(estimator).__name__, estimator)
+
+
+@pytest.mark.parametrize("kind", [MSHGraphClassifier, MSHGraphRegressor])
+def test_what_the_other_checks_ask_holds_for_graphs(kind: Any) -> None:
+    X, classes, numbers = graphs(20)
+    y = classes if kind is MSHGraphClassifier else numbers
+    model = kind("gcn", SMALL, epochs=2)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    asked = model.get_params()
+    before = [graph.clone() for graph in X]
+    assert model.fit(X, y) is model
+    assert model.get_params() == asked, "fit changes no parameter"
+    assert model.n_features_in_ == 1
+    assert all(torch.equal(old.x, new.x) and old.keys() == new.keys() for old, new in zip(before, X, strict=True))
+    first, learnt = model.predict(X), set(vars(model))
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(X), first)
+    assert set(vars(model)) == learnt, "predict learns nothing"
+    wider = [Data(x=torch.ones(graph.num_nodes, 3), edge_index=graph.edge_index) for graph in X]
+    other = np.array(["a", "b"] * 10) if kind is MSHGraphClassifier else numbers / 7
+    model.fit(wider, other)
+    assert model.n_features_in_ == 3, "a second fit starts anew"
+    assert np.array_equal(model.predict(wider), kind("gcn", SMALL, epochs=2).fit(wider, other).predict(wider))
+    assert np.array_equal(model.fit(X, y).predict(X), first)
 
 
 def test_the_same_seed_gives_the_same_predictions() -> None:

@@ -283,3 +283,22 @@ def test_nodes_of_an_npz_are_trained_predicted_and_evaluated(tmp_path: Path) -> 
     assert evaluate_file(model, tmp_path / "g.npz").metrics["accuracy"] == pytest.approx(right)
     with pytest.raises(DataError, match="3 node features, the model was trained on 2"):
         predict_file(model, tmp_path / "wide.npz", tmp_path / "out.csv")
+
+
+def test_a_molecule_of_megabytes_is_one_row_that_could_not_be_read(trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text(f"smiles\nCCO\n{'C' * 5_000_000}\nCC\n")
+    done = predict_file(Ensemble.load(trained), tmp_path / "m.csv", tmp_path / "out.csv")
+    assert (done.rows, done.failed) == (3, 1)
+    assert "m.csv: line 3: " in done.first_problem
+
+
+def test_what_is_no_file_of_graphs_is_one_line(trained: Path, tmp_path: Path) -> None:
+    model = Ensemble.load(trained)
+    np.savez(tmp_path / "g.npz", x=np.ones(2))
+    for path in (tmp_path, tmp_path / "g.npz"):
+        with pytest.raises(DataError, match="the model is one of graphs"):
+            predict_file(model, path, tmp_path / "out.csv")
+    (tmp_path / "m.csv").write_text("smiles,logp\n")
+    for use in (evaluate_file, lambda model, path: predict_file(model, path, tmp_path / "out.csv")):
+        with pytest.raises(DataError, match="there are no rows"):
+            use(model, tmp_path / "m.csv")

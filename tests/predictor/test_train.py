@@ -197,7 +197,7 @@ def test_a_folder_of_another_training_is_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "target", "message"),
     [
-        ("", "y", "no column 'smiles'"),
+        ("", "y", "line 1: there is no header; the file is empty"),
         ("smiles,y\n", "y", "there are no molecules"),
         ("smiles,y\nCC,1.5\n", "z", "line 1: no column 'z'; columns are smiles, y"),
         ("smiles,y,y\nCC,1.5,2\n", "y", "line 1: column 'y' is there twice"),
@@ -212,6 +212,11 @@ def test_bad_files_are_one_line(tmp_path: Path, content: str, target: str, messa
         train(config(tmp_path / "m.csv", target), tmp_path / "model", Silent())
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "model").exists()
+
+
+def test_a_target_asked_for_twice_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="target 'logp' is asked for twice"):
+        train(config(molecules(tmp_path / "m.csv"), "logp", "logp"), tmp_path / "model", Silent())
 
 
 def test_a_wrong_task_is_one_line(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from mshgnn.cli.train import Smiles, Target
+
 
 def ceiling(
     datasets: Annotated[
@@ -17,6 +19,8 @@ def ceiling(
         Path | None, typer.Option("--json", help="Also keep the ceilings, in percent, in this file.")
     ] = None,
     lookup: Annotated[bool, typer.Option(help="Also score the 1-WL lookup table on the splits.")] = True,
+    target: Target = None,
+    smiles_column: Smiles = None,
 ) -> None:
     """The 1-WL ceiling of data sets: the best accuracy with every label known, and label conflicts, by round.
 
@@ -28,6 +32,7 @@ def ceiling(
     from rich.table import Table
 
     from mshgnn.data import load_any, load_splits
+    from mshgnn.data.sizes import target_lines
     from mshgnn.errors import UserError
     from mshgnn.evaluation.ceiling import wl_ceiling, wl_lookup_score
 
@@ -36,7 +41,7 @@ def ceiling(
     if json_file is not None and json_file.exists():
         kept = json.loads(json_file.read_text(encoding="utf-8"))
     for name in datasets:
-        dataset = load_any(name)
+        dataset = load_any(name, target=target or (), smiles=smiles_column or "smiles")
         if dataset.objective not in ("classify", "rank"):
             raise UserError(f"{name}: a ceiling is for classes; its objective is {dataset.objective!r}")
         found = wl_ceiling(dataset, rounds)
@@ -51,6 +56,8 @@ def ceiling(
                 f"{100 * row.ceiling:.1f}",
             )
         console.print(table)
+        if not dataset.catalogued:
+            console.print(*target_lines(dataset), sep="\n", markup=False, highlight=False, soft_wrap=True)
         kept[dataset.name] = round(100 * found.ceiling, 2)
         if lookup and dataset.metric == "accuracy":
             score = wl_lookup_score(dataset, [fold.test for fold in load_splits(dataset).folds], rounds)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from mshgnn.cli.train import Smiles, Target
+
 data_app = typer.Typer(help="Data sets: list, check, prepare, draw, make up.", no_args_is_help=True)
 
 
@@ -59,19 +61,23 @@ def list_sets(
 @data_app.command()
 def info(
     name: Annotated[str, typer.Argument(help="A name of 'mshgnn data list', or a path to data of your own.")],
+    target: Target = None,
+    smiles_column: Smiles = None,
 ) -> None:
     """Check a data set on disk against what is expected of its files and what the paper's table states.
 
     Example: mshgnn data info NCI1
+
+    Example: mshgnn data info molecules.csv --target solubility
     """
     from rich.console import Console
     from rich.table import Table
 
     from mshgnn.data import load_any, load_splits
     from mshgnn.data.catalogue import find
-    from mshgnn.data.sizes import compare, measured_rows, self_loops_in_files
+    from mshgnn.data.sizes import compare, measured_rows, self_loops_in_files, target_lines
 
-    dataset = load_any(name)
+    dataset = load_any(name, target=target or (), smiles=smiles_column or "smiles")
     rows = compare(dataset) if dataset.catalogued else measured_rows(dataset)
     shown = ("on disk", "expected", "paper", "") if dataset.catalogued else ("on disk",)
     table = Table("", *shown, title=dataset.name, title_justify="left")
@@ -85,6 +91,9 @@ def info(
         end="",
     )
     print(f"edge features: {dataset.edge_dim}")
+    if not dataset.catalogued:
+        for line in target_lines(dataset):
+            print(f"  {line}")
     loops = self_loops_in_files(find(dataset.name)) if dataset.catalogued else 0
     if loops:
         print(f"self-loops: {loops:,} in the files, counted above as edges, left out when loaded (as PyG does)")
@@ -139,6 +148,8 @@ def plot(
         str, typer.Argument(help="structure-frequency[-fixed|-varied|-wellposed], a set of graphs, or a path.")
     ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Picture file: .png, .svg or .pdf.")] = None,
+    target: Target = None,
+    smiles_column: Smiles = None,
 ) -> None:
     """Draw one graph of each class.
 
@@ -147,7 +158,8 @@ def plot(
     from mshgnn.data import load_any
     from mshgnn.data.plots import plot_classes
 
-    dataset = load_any("structure-frequency-fixed" if name.casefold() == "structure-frequency" else name)
+    named = "structure-frequency-fixed" if name.casefold() == "structure-frequency" else name
+    dataset = load_any(named, target=target or (), smiles=smiles_column or "smiles")
     path = output or Path(f"{dataset.name}.png")
     plot_classes(dataset, path)
     print(f"wrote {path}")

@@ -32,6 +32,7 @@ def run(
     ],
     only: Only = None,
     set_: Set = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda or auto; short for --set training.device=...")] = None,
     jobs: Annotated[str, typer.Option(help="Folds side by side: a number, or auto.")] = "auto",
     engine: Annotated[EngineChoice, typer.Option(help="This machine, or a Ray cluster.")] = EngineChoice.local,
     ray_address: Annotated[str | None, typer.Option(help="Address of an existing Ray cluster.")] = None,
@@ -45,13 +46,17 @@ def run(
     Example: mshgnn run graph --only MUTAG/gcn --only "PTC/*" --set training.epochs=50 --jobs 2
     """
     from mshgnn.lab.errors import LabError
-    from mshgnn.machine import keep_freed_blocks
+    from mshgnn.machine import find_device, keep_freed_blocks
 
-    experiments = _experiments(files, only, set_)
+    chosen = [] if device is None else [f"training.device={device}"]
+    experiments = _experiments(files, only, [*(set_ or []), *chosen])
     if len(experiments) > 1:
         if out is not None:
             raise LabError(f"--out: is the folder of one run, but {len(experiments)} experiments are given")
         typer.echo(f"{len(experiments)} experiments")
+    if engine is EngineChoice.local:
+        for experiment in experiments:
+            find_device(experiment.training.device)  # one line, before the workers start
     keep_freed_blocks()
     for experiment in experiments:
         _run_one(experiment, out, jobs, engine, ray_address, record_to)

@@ -21,6 +21,7 @@ def tune(
     model: Annotated[str | None, typer.Option(help="A name of 'mshgnn models'.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs of a trial at most.")] = None,
     smiles_column: Smiles = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda or auto.")] = None,
 ) -> None:
     """Look for settings that are better on validation; the test part is not looked at.
 
@@ -30,12 +31,13 @@ def tune(
     from mshgnn.predictor.tune import seconds_of
     from mshgnn.predictor.tune import tune as run
 
+    settings = {key: value for key, value in (("epochs", epochs), ("device", device)) if value is not None}
     given: dict[str, Any] = {
         "data": None if data is None else str(data),
         "target": target,
         "smiles_column": smiles_column,
         "model": None if model is None else {"name": model},
-        "training": None if epochs is None else {"epochs": epochs},
+        "training": settings or None,
     }
     changes = {key: value for key, value in given.items() if value is not None}
     found = run(make_config(config, changes), out, seconds_of(budget), typer.echo)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -76,10 +76,13 @@ def load(
     return add_encodings(replace(dataset, catalogued=True), encodings or {}, root=root)
 
 
-def load_any(name_or_path: str) -> GraphDataset:
-    """A data set by its name, or a user's own by its path: what has a separator or the ending of a data file."""
-    if any(mark in name_or_path for mark in {"/", os.sep}) or name_or_path.endswith((".jsonl", *SUFFIXES)):
-        return load_own(name_or_path)
+def load_any(name_or_path: str, *, target: Iterable[str] = (), smiles: str = "smiles") -> GraphDataset:
+    """A data set by its name, or a user's own by its path: what has a separator or the ending of a data file.
+
+    ``target`` and ``smiles`` are columns of a user's table, as in :func:`load_own`.
+    """
+    if any(mark in name_or_path for mark in {"/", os.sep}) or name_or_path.endswith((".jsonl", ".npz", *SUFFIXES)):
+        return load_own(name_or_path, target=target, smiles=smiles)
     return load(name_or_path)
 
 

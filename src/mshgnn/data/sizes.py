@@ -5,11 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+import torch
+
 from mshgnn.data.catalogue import Entry, Figures, find
 from mshgnn.data.dataset import GraphDataset
 from mshgnn.data.loading import load
 from mshgnn.data.sources.store import data_root
 from mshgnn.data.sources.upstream import open_upstream
+
+MOST_CLASSES = 20
+"""So many classes are listed with their counts."""
 
 
 class Comparison(NamedTuple):
@@ -39,6 +44,28 @@ def measure(dataset: GraphDataset, self_loops: int = 0) -> Figures:
         return Figures(nodes, nodes, edges, dataset.num_classes, dataset.num_features)
     count = len(dataset.graphs)
     return Figures(count, round(nodes / count, 2), round(edges / count, 2), dataset.num_classes, dataset.num_features)
+
+
+def target_lines(dataset: GraphDataset) -> list[str]:
+    """What the targets are, a line for each: how many items of each class, or the range of the numbers."""
+    labels = dataset.labels()
+    if dataset.objective in ("classify", "rank"):
+        name = next(iter(dataset.target_names), "target")
+        counts = torch.bincount(labels[labels >= 0], minlength=dataset.num_classes).tolist()
+        listed = [f"{label} {count:,}" for label, count in zip(dataset.class_names, counts, strict=True)]
+        more = f", and {len(listed) - MOST_CLASSES} more" if len(listed) > MOST_CLASSES else ""
+        missing = int((labels < 0).sum())
+        return [f"{name}: {', '.join(listed[:MOST_CLASSES])}{more}" + (f"; missing {missing:,}" if missing else "")]
+    lines = []
+    for name, column in zip(dataset.target_names, labels.unbind(dim=1), strict=True):
+        there = column[~column.isnan()]
+        if dataset.objective == "multilabel":
+            text = f"0 {int((there == 0).sum()):,}, 1 {int((there == 1).sum()):,}"
+        else:
+            text = f"{float(there.min()):.4g} to {float(there.max()):.4g}, mean {float(there.mean()):.4g}"
+        missing = len(column) - len(there)
+        lines.append(f"{name}: {text}" + (f"; missing {missing:,}" if missing else ""))
+    return lines
 
 
 def self_loops_in_files(entry: Entry, root: Path | None = None) -> int:

@@ -1,7 +1,7 @@
 """Any model of the registry as a scikit-learn estimator, on lists of PyG ``Data``.
 
 ``MSHGraphClassifier().fit(graphs, y)``; ``cross_val_score``, ``GridSearchCV`` and pipelines take them. Whatever ``fit``
-learns ends with an underscore. Each ``fit`` starts anew.
+learns ends with an underscore; ``n_features_in_`` counts the features of a node. Each ``fit`` starts anew.
 """
 
 from __future__ import annotations
@@ -125,6 +125,7 @@ class MSHGraphClassifier(ClassifierMixin, _Estimator):
         self.classes_ = unique_labels(labels)
         numbers = np.searchsorted(self.classes_, labels)
         dataset = _dataset(X, torch.from_numpy(numbers), "graph", "classify", len(self.classes_))
+        self.n_features_in_ = dataset.num_features
         self.member_ = self._learn(dataset, np.arange(len(X)))
         return self
 
@@ -147,6 +148,7 @@ class MSHGraphRegressor(RegressorMixin, _Estimator):
         numbers = torch.as_tensor(_labels(X, y)).double()
         self.single_ = numbers.dim() == 1
         dataset = _dataset(X, numbers.reshape(len(X), -1), "graph", "regress", None)
+        self.n_features_in_ = dataset.num_features
         self.member_ = self._learn(dataset, np.arange(len(X)))
         return self
 

@@ -33,12 +33,15 @@ def evaluate_file(model: Ensemble, path: Path, *, on_error: OnError = "stop") ->
         _check_columns(model, path)
     values: list[Tensor] = []
     truth: list[Tensor] = []
-    failed = 0
+    rows = failed = 0
     for piece in predicted(model, path, on_error=on_error):
+        rows += len(piece.rows)
         failed += len(piece.rows) - len(piece.usable)
         if piece.usable:
             values.append(piece.found.values)
             truth.append(_truth(model, [piece.rows[index] for index in piece.usable]))
+    if not rows:
+        raise DataError(f"{path}: there are no rows")
     if not values:
         raise PredictionFailed(f"{path}: not one row could be read")
     found, target = torch.cat(values), torch.cat(truth)

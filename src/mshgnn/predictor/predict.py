@@ -65,8 +65,6 @@ def predicted(model: Ensemble, path: Path, *, on_error: OnError = "skip", chunk:
         rows, found = _node_rows(model, path)
         yield Chunk(rows, range(len(rows)), [""] * len(rows), found)
         return
-    if path.is_dir():
-        raise DataError(f"{path}: the model was trained on graphs one by one; give a .jsonl or a table of SMILES")
     for rows in _chunks(stream_rows(path, model.asked(on_error)), chunk):
         problems: list[str] = []
         encoded: list[tuple[Data, ...]] = []
@@ -105,7 +103,7 @@ def read_nodes(model: Ensemble, path: Path) -> tuple[list[Row], Data, str]:
 def _node_tables(path: Path) -> tuple[Path, Path]:
     tables = node_tables(path if path.is_dir() else path.parent) if path.exists() else None
     if tables is None:
-        raise DataError(f"{path}: the model is one of nodes; give a folder with nodes.csv and edges.csv, or a .npz")
+        raise DataError(f"{path}: the model was trained on nodes; give nodes.csv and edges.csv, or a .npz")
     return tables
 
 

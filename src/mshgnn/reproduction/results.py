@@ -14,7 +14,7 @@ from mshgnn.reproduction.layout import SETS
 SUITES = ("graph", "node", "tuned", "joint")
 """Whose records are in the tables of models; no cell is in two of them."""
 
-MEASUREMENTS = ("*.json", "bench/*.json", "molecules/*/*/*.json", "own-nodes/*/*.json")
+MEASUREMENTS = ("*.json", "bench/*.json", "molecules/*/*/*.json")
 """Where plain JSON lies."""
 
 

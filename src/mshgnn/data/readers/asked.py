@@ -42,6 +42,9 @@ class Asked:
         """Refuse a wish that has no meaning."""
         if self.on_error not in ("stop", "skip"):
             raise DataError(f"on_error must be 'stop' or 'skip', not {self.on_error!r}")
+        twice = [name for place, name in enumerate(self.target) if name in self.target[:place]]
+        if twice:
+            raise DataError(f"target {twice[0]!r} is asked for twice")
 
     @property
     def known_columns(self) -> Mapping[str, str]:

@@ -32,15 +32,8 @@ class Row(NamedTuple):
 
 def stream_rows(path: Path, asked: Asked) -> Iterator[Row]:
     """The rows of a table of molecules or of a ``.jsonl``; with ``on_error`` ``stop`` the first bad one is refused."""
-    if path.suffix == ".jsonl":
-        rows = _lines(path)
-    elif is_table(path):
-        rows = _molecules(path, asked)
-    elif not path.exists():
-        raise DataError(f"{path}: file not found")
-    else:
-        raise DataError(f"{path}: expected a .jsonl or a table of SMILES (.csv, .tsv, .parquet)")
-    for row in rows:
+    _check_kind(path)
+    for row in _lines(path) if path.suffix == ".jsonl" else _molecules(path, asked):
         if row.problem and asked.on_error == "stop":
             raise DataError(row.problem)
         yield row
@@ -48,7 +41,15 @@ def stream_rows(path: Path, asked: Asked) -> Iterator[Row]:
 
 def columns_of(path: Path) -> list[str]:
     """The columns that :class:`Row` will have."""
+    _check_kind(path)
     return ["line"] if path.suffix == ".jsonl" else open_rows(path)[0]
+
+
+def _check_kind(path: Path) -> None:
+    if not path.exists():
+        raise DataError(f"{path}: file not found")
+    if path.is_dir() or (path.suffix != ".jsonl" and not is_table(path)):
+        raise DataError(f"{path}: the model is one of graphs; give a .jsonl or a table of SMILES (.csv, .parquet)")
 
 
 def _molecules(path: Path, asked: Asked) -> Iterator[Row]:

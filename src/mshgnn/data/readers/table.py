@@ -94,7 +94,10 @@ def open_rows(path: Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     lines = _gzip_lines(path) if path.suffix == ".gz" else (line for _, line in text_lines(path))
     delimiter = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else ","
     cells = _text_rows(path, lines, delimiter)
-    return _names(path, next(cells, (1, []))[1]), ((line, row) for line, row in cells if row)
+    header = next(cells, (1, []))[1]
+    if not header:
+        raise DataError(f"{path}: line 1: there is no header" + ("" if path.stat().st_size else "; the file is empty"))
+    return _names(path, header), ((line, row) for line, row in cells if row)
 
 
 def wrong_length(cells: Sequence[str], names: Sequence[str]) -> str:
@@ -103,6 +106,7 @@ def wrong_length(cells: Sequence[str], names: Sequence[str]) -> str:
 
 
 def _text_rows(path: Path, lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    csv.field_size_limit(max(csv.field_size_limit(), allowed("line")))  # lines are measured already
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
         for cells in reader:
