@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from mshgnn.explanation.fidelity import DRAWS, Ruler
+from mshgnn.explanation.fidelity import DRAWS, Fidelity, Ruler, beaten
 from mshgnn.explanation.methods import METHODS
 from mshgnn.explanation.question import Question, around_node
 from mshgnn.models import build
@@ -120,3 +120,10 @@ def test_a_model_that_hears_the_whole_graph_keeps_it() -> None:
     asked = question("gps", task="node", node=2)
     _, place, numbers = around_node([asked.model], [ring(30)], 2)
     assert (place, len(numbers)) == (2, 30)
+
+
+def test_better_than_95_of_100_random_rankings_is_believed() -> None:
+    random = torch.arange(40.0)
+    necessity = beaten(torch.tensor(37.5), random)
+    assert necessity == 0.95  # 38 of 40, with no rounding below
+    assert Fidelity(necessity, necessity, 1.0, (), ()).verdict.startswith("believe it")

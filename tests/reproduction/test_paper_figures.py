@@ -39,6 +39,19 @@ def test_the_shapes_of_the_layer_follow_from_its_widths() -> None:
     assert caption.startswith("34 nodes, 156 directed edges")
 
 
+@pytest.mark.parametrize("name", ["responses", "embedding"])
+def test_figures_of_the_joint_task_train_its_models(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mshgnn.cli.figure.RESPONSE_EPOCHS", 3)
+    monkeypatch.setattr("mshgnn.cli.figure.EPOCHS", 3)
+    monkeypatch.setattr("mshgnn.cli.figure.CELLS", ["structure-frequency-fixed/joint-gcn"])
+    out = tmp_path / "figure.png"
+    monkeypatch.setattr(sys, "argv", ["mshgnn", "figure", name, "--out", str(out)])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert not caught.value.code
+    assert out.read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize(("name", "ending", "begins"), [("stars", "png", b"\x89PNG"), ("layer", "svg", b"<?xml")])
 def test_figures_are_drawn_by_name(
     name: str, ending: str, begins: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -57,6 +70,8 @@ def test_figures_are_drawn_by_name(
         (["star", "--out", "a.png"], "unknown figure 'star'; did you mean 'stars'?"),
         (["stars", "--out", "a.gif"], "must end in .png, .svg or .pdf"),
         (["stars", "--out", "missing/a.png"], "there is no folder missing"),
+        (["stars", "--model", "m", "--out", "a.png"], "only the figure responses takes one, not stars"),
+        (["responses", "--model", "m", "--out", "a.png"], "--model m: is no folder of 'mshgnn train'"),
     ],
 )
 def test_mistakes_are_one_line(

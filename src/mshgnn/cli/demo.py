@@ -73,7 +73,7 @@ def joint_task(out: Path, changes: list[str]) -> None:
     from mshgnn.lab.display import make_display
     from mshgnn.lab.setup import load_data
     from mshgnn.lab.suite import load_experiments
-    from mshgnn.reproduction.demo import demo_table, draw_demo, run_demo, save_costs
+    from mshgnn.reproduction.demo import demo_table, draw_demo, labels_of_test, run_demo, save_costs
     from mshgnn.reproduction.layout import JOINT_SEEN
 
     checked = [experiment for cell in JOINT_SEEN for experiment in load_experiments(Path("joint"), changes, [cell])]
@@ -83,7 +83,6 @@ def joint_task(out: Path, changes: list[str]) -> None:
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
     console.print(demo_table(rows))
-    data = load_data(checked[0])
-    labels = data.dataset.labels()[data.splits.folds[0].test]
+    labels = labels_of_test(load_data(checked[0]))
     for path in (save_costs(rows, out), *draw_demo(rows, labels, out)):
         console.print(f"wrote {path}", highlight=False, soft_wrap=True)

@@ -28,6 +28,10 @@ INK = "#222222"
 MOST_NODES = 60
 """Of a larger graph the most important nodes are drawn."""
 NAMED_NODES = 30
+LEAST_SHARE = 0.04
+"""Below it an atom or bond is left plain: a white mark would cut into the coloured ones beside it."""
+DARK_SHARE = 0.6
+"""From it on the name of a node is white."""
 Colour = tuple[float, float, float]
 
 
@@ -95,13 +99,17 @@ def _molecule(explanation: Explanation, finding: Finding, canvas: Any) -> Any:
     from rdkit.Chem.Draw import rdMolDraw2D
 
     molecule = Chem.MolFromSmiles(explanation.smiles)
-    atoms = {atom: shade(value) for atom, value in enumerate(shares(finding.importance.nodes).tolist())}
+    atoms = {
+        atom: shade(value)
+        for atom, value in enumerate(shares(finding.importance.nodes).tolist())
+        if abs(value) >= LEAST_SHARE
+    }
     bonds = {}
     for (one, other), value in zip(
         explanation.links.t().tolist(), shares(finding.importance.links).tolist(), strict=True
     ):
         bond = molecule.GetBondBetweenAtoms(one, other)
-        if bond is not None:  # a loop has none
+        if bond is not None and abs(value) >= LEAST_SHARE:  # a loop has no bond
             bonds[bond.GetIdx()] = shade(value)
     options = canvas.drawOptions()
     options.useBWAtomPalette()
@@ -158,7 +166,8 @@ def _draw_graph(axes: Axes, explanation: Explanation, finding: Finding) -> None:
     if len(shown) <= NAMED_NODES:
         for node in shown:
             name = explanation.node_names[node].partition(" ")[0]
-            axes.annotate(name, position[node], ha="center", va="center", fontsize=7, color=INK, zorder=3)
+            colour = "white" if abs(float(of_nodes[node])) >= DARK_SHARE else INK
+            axes.annotate(name, position[node], ha="center", va="center", fontsize=7, color=colour, zorder=3)
     axes.set_aspect("equal")
     axes.margins(0.12)
     axes.axis("off")

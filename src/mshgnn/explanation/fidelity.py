@@ -75,8 +75,8 @@ class Ruler:
         lost, lost_random = (_lost(whole, c[..., 0], signed=signed) for c in (curve, random))
         off, off_random = ((whole - c[..., 1]).abs().mean(dim=-1) for c in (curve, random))
         return Fidelity(
-            _beaten(lost, lost_random),
-            _beaten(-off, -off_random),
+            beaten(lost, lost_random),
+            beaten(-off, -off_random),
             whole,
             tuple((float(without), float(alone)) for without, alone in curve),
             tuple((float(without), float(alone)) for without, alone in random.mean(dim=0)),
@@ -125,6 +125,7 @@ def _lost(whole: float, without: Tensor, *, signed: bool) -> Tensor:
     return (change if signed else change.abs()).mean(dim=-1)
 
 
-def _beaten(own: Tensor, random: Tensor) -> float:
+def beaten(own: Tensor, random: Tensor) -> float:
+    """The share of the random figures that the own one exceeds; a tie counts one half."""
     tied = torch.isclose(own, random, rtol=1e-4, atol=1e-5)
-    return float(torch.where(tied, 0.5, (own > random).float()).mean())
+    return float(torch.where(tied, 0.5, (own > random).double()).mean())  # 38 of 40 are 0.95: single precision has less

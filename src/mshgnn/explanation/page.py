@@ -16,15 +16,16 @@ STYLE = """
 :root { color-scheme: light dark; --ink: #1d1d1f; --ground: #ffffff; --card: #f6f6f4; --line: #d9d9d4; --soft: #5c5c60;
   --for: #c24f00; --against: #1c5fb0; --good: #17663a; --half: #7a5200; --bad: #a31621; }
 @media (prefers-color-scheme: dark) { :root { --ink: #ececec; --ground: #161618; --card: #222225; --line: #3a3a3f;
-  --soft: #b0b0b6; --for: #ff9d5c; --against: #7fb6ff; --good: #6fd39a; --half: #e5b95c; --bad: #ff8f8f; } }
+  --soft: #b0b0b6; --for: #ff9d5c; --against: #7fb6ff; --good: #6fd39a; --half: #e5b95c; --bad: #ff8f8f; }
+  article img { filter: brightness(.9); } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 1400px; padding: 1.2rem; background: var(--ground); color: var(--ink);
   font: 16px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.5rem; margin: 0 0 .3rem; } h2 { font-size: 1.2rem; margin: 2rem 0 .2rem; }
 h3 { font-size: 1.02rem; margin: 0; } p { margin: .3rem 0; } .soft { color: var(--soft); font-size: .92rem; }
 code { overflow-wrap: anywhere; }
-.cards { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 340px), 1fr));
-  margin-top: .8rem; }
+.cards { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 280px), 1fr));
+  margin: .8rem 0; }
 article { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: .9rem; min-width: 0; }
 article img { width: 100%; height: auto; background: #fff; border-radius: 6px; margin: .5rem 0; display: block; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; }
@@ -33,8 +34,9 @@ th { font-weight: 600; }
 td.n, th.n { overflow-wrap: normal; text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .for { color: var(--for); } .against { color: var(--against); }
 .good { color: var(--good); } .half { color: var(--half); } .bad { color: var(--bad); }
-.verdict { font-weight: 600; } details { margin-top: .5rem; } summary { cursor: pointer; }
-@media print { article { break-inside: avoid; } }
+.verdict { font-weight: 600; } @media (min-width: 640px) { .verdict { min-height: 6em; } }
+details { margin-top: .5rem; } summary { cursor: pointer; }
+@media print { article { break-inside: avoid; } body { padding: 0; font-size: 11pt; } article img { filter: none; } }
 """
 FOOT = (
     "Fidelity compares a method's ranking of the nodes with random ones. Its nodes are taken away, and kept alone, a "

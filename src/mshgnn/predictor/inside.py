@@ -34,13 +34,17 @@ class _Call(NamedTuple):
 
 def responses(member: Member, dataset: GraphDataset, schema: Schema, items: Sequence[int]) -> tuple[Response, ...]:
     """For each harmonic layer the share of energy in its bands, over the edges of some test graphs."""
-    model: Any = member.model
-    if not _is_harmonic(model) or not items:
+    if not _is_harmonic(member.model) or not items:
         return ()
     graphs = [0] if dataset.task == "node" else list(items[:MOST_GRAPHS])
+    return responses_on(member.model, _encoded(member, dataset, schema, graphs))
+
+
+def responses_on(model: Any, graphs: Sequence[Data]) -> tuple[Response, ...]:
+    """The same for a model of harmonic layers and graphs as it takes them, up to ``MOST_EDGES`` edges."""
     shares: dict[int, list[Tensor]] = {}
     seen = 0
-    for graph in _encoded(member, dataset, schema, graphs):
+    for graph in graphs:
         if seen and seen + graph.edge_index.size(1) > MOST_EDGES:
             break
         seen += graph.edge_index.size(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,14 @@ from mshgnn.lab.fold import FoldJob, train_model
 from mshgnn.lab.runner import Display, run_info
 from mshgnn.lab.setup import LoadedData, load_data
 from mshgnn.machine import peak_memory_mb
+from mshgnn.predictor.inside import responses_on
 from mshgnn.records.run import FoldResult
 from mshgnn.report.figures import learning_curves, tsne
+from mshgnn.report.page.contents import Response
 from mshgnn.training.batches import PackedGraphs
 from mshgnn.training.curves import Curves
+
+TITLE = "Joint structure-frequency task"
 
 
 @dataclass(frozen=True)
@@ -43,31 +47,52 @@ class DemoRow:
         return RULES[HEADLINE]([self.curves]).mean
 
 
+@dataclass(frozen=True)
+class Trained:
+    """A model of the joint task after its training, with the data it was trained on."""
+
+    model: nn.Module
+    data: LoadedData
+    curves: Curves
+
+
 def run_demo(experiments: Sequence[Experiment], display: Display) -> list[DemoRow]:
     """Train each experiment's first fold with its first seed, then measure the models in turn."""
-    experiments = [
-        experiment.model_copy(update={"seeds": experiment.seeds[:1], "folds": (0,)}) for experiment in experiments
-    ]
-    trained = []
-    for experiment in experiments:
-        data = load_data(experiment)
-        info = run_info(experiment, data)
-        job = FoldJob(experiment, info.keys[0])
-        display.begin(info, 0)
-        try:
-            started = time.perf_counter()
-            model, curves = train_model(job, data, lambda report, key=job.key: display.epoch(key, report))  # type: ignore[misc]
-            seconds = time.perf_counter() - started
-            parameters = sum(parameter.numel() for parameter in model.parameters())
-            display.fold(FoldResult(job.key, curves, seconds, peak_memory_mb(), parameters, info.environment))
-        finally:
-            display.end()
-        trained.append((experiment.model.name, curves, parameters, embed_test_graphs(model, data)))
+    experiments = [first_fold(experiment) for experiment in experiments]
+    trained = [train_first(experiment, display) for experiment in experiments]
     footprints = measure_footprints(experiments)
     return [
-        DemoRow(name, curves, parameters, footprint, embeddings)
-        for (name, curves, parameters, embeddings), footprint in zip(trained, footprints, strict=True)
+        DemoRow(
+            experiment.model.name,
+            one.curves,
+            sum(parameter.numel() for parameter in one.model.parameters()),
+            footprint,
+            embed_test_graphs(one.model, one.data),
+        )
+        for experiment, one, footprint in zip(experiments, trained, footprints, strict=True)
     ]
+
+
+def first_fold(experiment: Experiment) -> Experiment:
+    """The experiment with its first fold and its first seed alone."""
+    return experiment.model_copy(update={"seeds": experiment.seeds[:1], "folds": (0,)})
+
+
+def train_first(experiment: Experiment, display: Display) -> Trained:
+    """Train the experiment's first fold."""
+    data = load_data(experiment)
+    info = run_info(experiment, data)
+    job = FoldJob(experiment, info.keys[0])
+    display.begin(info, 0)
+    try:
+        started = time.perf_counter()
+        model, curves = train_model(job, data, lambda report: display.epoch(job.key, report))
+        seconds = time.perf_counter() - started
+        parameters = sum(parameter.numel() for parameter in model.parameters())
+        display.fold(FoldResult(job.key, curves, seconds, peak_memory_mb(), parameters, info.environment))
+    finally:
+        display.end()
+    return Trained(model, data, curves)
 
 
 @torch.no_grad()
@@ -120,13 +145,29 @@ def save_costs(rows: Sequence[DemoRow], folder: Path) -> Path:
 def draw_demo(rows: Sequence[DemoRow], labels: Tensor, folder: Path) -> list[Path]:
     """Learning curves and t-SNE pictures of all models; ``labels`` are the classes of the test graphs."""
     folder.mkdir(parents=True, exist_ok=True)
+    curves = {row.name: [row.curves] for row in rows}
+    embeddings = {row.name: row.embeddings for row in rows}
+    return [
+        learning_curves(curves, folder / "learning-curves.png", title=TITLE),
+        draw_embeddings(embeddings, labels, folder / "embeddings.png"),
+    ]
+
+
+def draw_embeddings(embeddings: Mapping[str, Tensor], labels: Tensor, path: Path) -> Path:
+    """t-SNE pictures of the test graphs of the joint task, a panel per model."""
     classes = labels.tolist()
     structures = [FAMILIES[label // NUM_MODES] for label in classes]
     modes = [label % NUM_MODES for label in classes]
-    title = "Joint structure-frequency task"
-    curves = {row.name: [row.curves] for row in rows}
-    embeddings = {row.name: row.embeddings.numpy() for row in rows}
-    return [
-        learning_curves(curves, folder / "learning-curves.png", title=title),
-        tsne(embeddings, structures, modes, folder / "embeddings.png", title=f"{title}: embeddings of test graphs"),
-    ]
+    arrays = {name: embedding.numpy() for name, embedding in embeddings.items()}
+    return tsne(arrays, structures, modes, path, title=f"{TITLE}: embeddings of test graphs")
+
+
+def labels_of_test(data: LoadedData) -> Tensor:
+    """The classes of the test graphs of the first fold."""
+    return data.dataset.labels()[data.splits.folds[0].test]
+
+
+def joint_responses(trained: Trained) -> tuple[Response, ...]:
+    """Shares of energy by layer and band, over the edges of test graphs."""
+    graphs = trained.data.dataset.graphs
+    return responses_on(trained.model, [graphs[item] for item in trained.data.splits.folds[0].test])
