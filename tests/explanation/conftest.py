@@ -6,21 +6,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from explanation_helpers import houses, nitro, ring_of_nodes, trained
+from explanation_helpers import houses, nitro, plain_backend, ring_of_nodes, trained
 
-from mshgnn.ops import get_backend, set_backend
 from mshgnn.predictor.ensemble import Ensemble
 
 Links = list[set[tuple[int, int]]]
 SMALL = {"hidden_channels": 16, "num_layers": 2}
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(autouse=True)
 def _plain_backend() -> Iterator[None]:
-    before = get_backend()
-    set_backend("reference")
-    yield
-    set_backend(before)
+    with plain_backend():
+        yield
 
 
 @pytest.fixture(scope="package")

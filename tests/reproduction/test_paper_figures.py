@@ -43,7 +43,7 @@ def test_the_shapes_of_the_layer_follow_from_its_widths() -> None:
 def test_figures_of_the_joint_task_train_its_models(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mshgnn.cli.figure.RESPONSE_EPOCHS", 3)
     monkeypatch.setattr("mshgnn.cli.figure.EPOCHS", 3)
-    monkeypatch.setattr("mshgnn.cli.figure.CELLS", ["structure-frequency-fixed/joint-gcn"])
+    monkeypatch.setattr("mshgnn.reproduction.layout.JOINT_SEEN", ["structure-frequency-fixed/joint-gcn"])
     out = tmp_path / "figure.png"
     monkeypatch.setattr(sys, "argv", ["mshgnn", "figure", name, "--out", str(out)])
     with pytest.raises(SystemExit) as caught:
