@@ -64,7 +64,7 @@ def test_degrees_where_there_are_no_features_and_numbers_as_targets(tmp_path: Pa
         (NODES, "from\nann\n", "first two columns"),
         ("id,label\n", EDGES, "there are no nodes"),
         (NODES.split("\n", 1)[0].replace("label", "lable") + "\nann,1,2,x,test\n", EDGES, "which column is the target"),
-        ("", EDGES, "there are no nodes"),
+        ("", EDGES, "line 1: there is no header; the file is empty"),
     ],
 )
 def test_bad_rows_are_refused_with_their_line(tmp_path: Path, nodes: str, edges: str, message: str) -> None:
