@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast, get_args
 
 import torch
 
@@ -21,6 +21,15 @@ from mshgnn.errors import UserError
 PACKAGES = ("mshgnn", "torch", "torch-geometric", "numpy", "numba", "scikit-learn")
 
 Device = Literal["cpu", "cuda", "auto"]
+
+
+def check_device(name: str) -> Device:
+    """The name of a device that is here."""
+    for device in get_args(Device):
+        if device == name:
+            find_device(device)
+            return cast(Device, device)
+    raise UserError(f"device must be cpu, cuda or auto, got {name!r}")
 
 
 def find_device(name: Device) -> torch.device:

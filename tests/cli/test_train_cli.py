@@ -89,7 +89,7 @@ def test_init_writes_a_config_that_trains_and_is_kept(cli: Cli) -> None:
         (["train", "molecules.csv", "--device", "cuda"], "finds no graphics card"),
         (["train", "molecules.csv", "--class-weights", "balanced"], "is for classes"),
         (["predict", "nothing", "molecules.csv"], "no trained model"),
-        (["predict", "nothing", "molecules.csv", "--device", "tpu"], "--device: cpu, cuda or auto, not 'tpu'"),
+        (["predict", "nothing", "molecules.csv", "--device", "tpu"], "device must be cpu, cuda or auto, got 'tpu'"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(cli: Cli, arguments: list[str], message: str) -> None:

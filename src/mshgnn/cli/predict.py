@@ -89,14 +89,10 @@ def embed(
 
 
 def _load(folder: Path, device: str) -> Ensemble:
-    from mshgnn.errors import UserError
-    from mshgnn.machine import find_device
+    from mshgnn.machine import check_device
     from mshgnn.predictor.ensemble import Ensemble
 
-    if device not in ("cpu", "cuda", "auto"):
-        raise UserError(f"--device: cpu, cuda or auto, not {device!r}")
-    find_device(device)  # type: ignore[arg-type]
-    return Ensemble.load(folder, device)  # type: ignore[arg-type]
+    return Ensemble.load(folder, check_device(device))
 
 
 def _mode(on_error: str) -> OnError:
