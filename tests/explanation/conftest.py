@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from explanation_helpers import houses, nitro, plain_backend, ring_of_nodes, trained
+from explanation_helpers import houses, nitro, plain_backend, trained
 
 from mshgnn.predictor.ensemble import Ensemble
+from support.own_data import nodes
 
 Links = list[set[tuple[int, int]]]
 SMALL = {"hidden_channels": 16, "num_layers": 2}
@@ -71,5 +72,5 @@ def labels(place: Path, toxic: tuple[Ensemble, Path]) -> tuple[Ensemble, Path]:
 @pytest.fixture(scope="package")
 def ring(place: Path) -> tuple[Ensemble, Path]:
     """A node task: the class is the sign of the node's own feature."""
-    data = ring_of_nodes(place / "ring")
+    data = nodes(place / "ring")
     return trained(data, "label", place / "node", epochs=25, model={"name": "gat", **SMALL}), data

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from mshgnn.ops import get_backend, set_backend
 from mshgnn.predictor.config import check_config
 from mshgnn.predictor.ensemble import Ensemble
 from mshgnn.predictor.train import train
-from mshgnn.training.loop import EpochReport
+from support.own_data import Silent
 
 HOUSE = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4)]
 
@@ -60,29 +60,6 @@ def nitro(path: Path, rows: int = 120) -> Path:
     return path
 
 
-def ring_of_nodes(folder: Path, count: int = 40) -> Path:
-    """A ring of nodes whose class says whether their own number is above 5."""
-    folder.mkdir()
-    draw = random.Random(0)
-    numbers = [draw.gauss(5, 2) for _ in range(count)]
-    lines = ["id,size,label"] + [f"n{i},{x:.3f},{'big' if x > 5 else 'small'}" for i, x in enumerate(numbers)]
-    (folder / "nodes.csv").write_text("\n".join(lines) + "\n")
-    edges = ["from,to"] + [f"n{i},n{(i + 1) % count}" for i in range(count)]
-    (folder / "edges.csv").write_text("\n".join(edges) + "\n")
-    return folder
-
-
-class Quiet:
-    """A watcher of trainings that shows nothing."""
-
-    def say(self, line: str) -> None: ...
-
-    def begin(self, fold: int, folds: int, todo: int) -> Callable[[EpochReport], None]:
-        return lambda report: None
-
-    def end(self) -> None: ...
-
-
 @contextmanager
 def plain_backend() -> Iterator[None]:
     """The reference backend for a while: on graphs this small it is as fast, and compiles nothing."""
@@ -106,5 +83,5 @@ def trained(data: Path, target: str, folder: Path, *, epochs: int = 30, **change
         **changes,
     }
     with plain_backend():
-        train(check_config(values, "test"), folder, Quiet())
+        train(check_config(values, "test"), folder, Silent())
     return Ensemble.load(folder)

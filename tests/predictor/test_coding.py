@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from predictor_helpers import nodes
 from torch_geometric.data import Data
 
 from mshgnn.data import DataError, read_own
 from mshgnn.data.readers.asked import Asked
 from mshgnn.data.readers.stream import stream_rows
 from mshgnn.predictor.coding import encoded, recoded
+from support.own_data import nodes
 
 ROWS = [
     {"edges": [[0, 1]], "node_labels": ["a", "b"], "target": 0},

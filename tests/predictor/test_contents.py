@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from predictor_helpers import Silent, config, molecules, nodes, shapes
 
 from mshgnn.errors import UserError
 from mshgnn.predictor.contents import subject_of_model
 from mshgnn.predictor.shown import load_shown
 from mshgnn.predictor.train import train
 from mshgnn.report.page.drawing import unpack
+from support.own_data import Silent, config, molecules, nodes, shapes
 
 pytestmark = pytest.mark.usefixtures("reference_backend")
 HARMONIC = {"name": "msh-stable", "hidden_channels": 8, "num_layers": 2, "num_projections": 4}

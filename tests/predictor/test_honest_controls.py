@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from predictor_helpers import molecules
 
 from mshgnn.data import load_own
 from mshgnn.data.splits import Split
 from mshgnn.predictor.controls import control_values
 from mshgnn.training.objective import objective_of
+from support.own_data import molecules
 
 pytest.importorskip("rdkit")
 SPLIT = Split(torch.arange(40), torch.arange(40, 50), torch.arange(50, 60))

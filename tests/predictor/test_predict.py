@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from predictor_helpers import Silent, config, molecules, nodes, shapes
 
 from mshgnn.data import DataError
 from mshgnn.data.readers.asked import Asked
@@ -21,6 +20,7 @@ from mshgnn.predictor.ensemble import Ensemble
 from mshgnn.predictor.evaluate import evaluate_file
 from mshgnn.predictor.predict import PredictionFailed, embed_file, predict_file, predicted, write_embeddings
 from mshgnn.predictor.train import train
+from support.own_data import Silent, config, molecules, nodes, shapes
 
 pytest.importorskip("rdkit")
 pytestmark = pytest.mark.usefixtures("reference_backend")

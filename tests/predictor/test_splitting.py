@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from predictor_helpers import molecules, nodes
 
 from mshgnn.data import DataError, GraphDataset, load_own
 from mshgnn.data.splits import Split
 from mshgnn.predictor.splitting import make_folds, read_splits, settle, splits_json
+from support.own_data import molecules, nodes
 
 pytest.importorskip("rdkit")
 

@@ -8,7 +8,6 @@ from typing import ClassVar, NoReturn
 
 import pytest
 import torch
-from predictor_helpers import Silent, config, molecules, nodes, shapes
 
 from mshgnn.errors import UserError
 from mshgnn.predictor.config import load_config
@@ -17,6 +16,7 @@ from mshgnn.predictor.fold import TrainingFailed
 from mshgnn.predictor.train import train
 from mshgnn.training import checkpoint
 from mshgnn.training.loop import EpochReport
+from support.own_data import Silent, config, molecules, nodes, shapes
 
 pytest.importorskip("rdkit")
 pytestmark = pytest.mark.usefixtures("reference_backend")

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from predictor_helpers import Silent, config, molecules
 
 from mshgnn.errors import UserError
 from mshgnn.predictor.config import load_config
@@ -12,6 +11,7 @@ from mshgnn.predictor.train import train
 from mshgnn.predictor.tune import seconds_of, tune
 from mshgnn.training.curves import Curves
 from mshgnn.training.loop import train_fold
+from support.own_data import Silent, config, molecules
 
 pytestmark = pytest.mark.usefixtures("reference_backend")
 

@@ -1,4 +1,4 @@
-"""Small files and quick settings for the tests of the predictor."""
+"""Small files and quick settings for the tests of training on own data."""
 
 from __future__ import annotations
 
