@@ -111,3 +111,18 @@ def test_the_environment_names_versions_and_the_commit() -> None:
     assert re.fullmatch(r"([0-9a-f]{12}(\+changes)?)?", found["commit"])
     assert all(isinstance(value, str) for value in found.values())
     assert machine.processor()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("8G", 8_000_000_000), ("500m", 500_000_000), ("2e9", 2_000_000_000), ("1.5K", 1_500)]
+)
+def test_a_limit_may_have_a_unit(text: str, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert machine.parse_bytes(text, "--memory") == expected
+    monkeypatch.setenv("MSHGNN_MEMORY", text)
+    assert machine.memory_limit() == expected
+
+
+@pytest.mark.parametrize("text", ["", "G", "much", "-1", "0", "nan", "1e999"])
+def test_a_limit_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match="--memory must be a number of bytes, got"):
+        machine.parse_bytes(text, "--memory")

@@ -1,13 +1,33 @@
-"""Mistakes a user can make. The command line shows these, and only these, as one line without a traceback."""
+"""Mistakes of a user and failures of a machine. The command line shows these alone as one line without a traceback."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+LONGEST_LINE = 1_000
+
 
 class UserError(ValueError):
-    """Something the user can put right: a wrong argument, option, file or folder. The message is one line."""
+    """Something the user can put right: a wrong argument, option, file or folder. The message is one line.
+
+    A name or value out of a damaged file may be as long as the file: a line that is too long loses its middle.
+    """
+
+    def __str__(self) -> str:
+        return "\n".join(map(_shortened, super().__str__().split("\n")))
+
+
+class Failure(RuntimeError):
+    """What ended early through no mistake in what was asked for: a lost process, a full disk. The message is one line.
+
+    What was finished is kept, and the same command goes on.
+    """
+
+
+def _shortened(line: str) -> str:
+    half = LONGEST_LINE // 2 - 2
+    return line if len(line) <= LONGEST_LINE else f"{line[:half]} … {line[-half:]}"
 
 
 def did_you_mean(word: str, valid: Iterable[str]) -> str:

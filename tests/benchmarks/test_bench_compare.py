@@ -10,12 +10,10 @@ import pytest
 import torch
 
 from mshgnn.benchmarks import shapes
-from mshgnn.benchmarks.contenders import CONTENDERS, FULL, OURS, PRINTED
+from mshgnn.benchmarks.contenders import CONTENDERS, FULL, KERNELS, OURS, PRODUCTS, PROJECTIONS
 from mshgnn.benchmarks.goals import goals
 from mshgnn.benchmarks.measure import alternate, peak_memory, spread
-from mshgnn.benchmarks.printed import PrintedMSHConv
 from mshgnn.cli import main
-from mshgnn.nn import MSHConv
 
 
 @pytest.fixture
@@ -24,15 +22,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MSHGNN_MIRROR", raising=False)
     for name, size in list(shapes.SIZES.items()):
         monkeypatch.setitem(shapes.SIZES, name, size._replace(num_graphs=2, num_nodes=40, num_edges=120))
-
-
-def test_the_printed_layer_is_our_layer_up_to_its_mlp() -> None:
-    printed = PrintedMSHConv(8, 4)
-    ours = MSHConv(8, 8, num_projections=4, rank=None, normalize=False, phase_scale=None, root_weight=False)
-    ours.generator.projection, ours.generator.shift = printed.generator, printed.phase_shift
-    ours.output = printed.output
-    x, edge_index = torch.randn(20, 8), torch.randint(20, (2, 70))
-    torch.testing.assert_close(printed(x, edge_index), printed.mlp(x + ours(x, edge_index)), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", list(shapes.SIZES))
@@ -69,27 +58,40 @@ def test_spread_is_median_and_quartiles() -> None:
 
 
 def test_goals_read_the_right_ratios() -> None:
-    def row(ratio: float, peak: float) -> dict[str, object]:
-        return {"training": {"ours_over_it": {"middle": ratio}}, "peak_bytes": peak}
+    def row(ratio: float, peak: float = 0.0) -> dict[str, object]:
+        # our step takes one second
+        return {"training": {"ours_over_it": {"middle": ratio}, "seconds": {"middle": 1 / ratio}}, "peak_bytes": peak}
 
-    contenders = {OURS: row(1.0, 10.0), "GATConv": row(0.09, 0), "GCNConv": row(0.3, 40.0), "PNAConv": row(0.02, 0)}
-    measured = {"COLLAB": {"contenders": contenders | {FULL: row(0.25, 0)}}}
-    assert [(goal.text.removeprefix("COLLAB: "), goal.measured, goal.met) for goal in goals(measured)] == [
+    contenders = {OURS: row(1.0, 10.0), "GATConv": row(0.09), "GCNConv": row(0.3, 40.0), "PNAConv": row(0.02)}
+    contenders |= {FULL: row(0.25), PRODUCTS: row(5.0), KERNELS: row(2.0)}
+    found = list(goals({"COLLAB": {"contenders": contenders}}))
+    assert [(goal.text.removeprefix("COLLAB: "), goal.measured, goal.met) for goal in found] == [
         ("training step over GATConv", 0.09, True),
         ("training step over GCNConv", 0.3, False),
         ("training step over PNAConv", 0.02, True),
         ("training step over full generator", 0.25, False),
         ("peak memory over GCNConv", 0.25, True),
     ]
+    assert [goal.parts for goal in found] == [pytest.approx(0.7 * ratio) for ratio in (0.09, 0.3, 0.02, 0.25)] + [None]
+
+
+def test_products_alone_are_those_of_the_layer() -> None:
+    layer, products = CONTENDERS[OURS](), CONTENDERS[PRODUCTS]()
+    # The layer's tables have two more inputs, which its norm adds, and a bias for the shift alone.
+    rows = 6 * PROJECTIONS
+    more = 2 * rows + 1 - (rows - PROJECTIONS)
+    weights, others = (sum(weight.numel() for weight in module.parameters()) for module in (layer, products))
+    assert weights - others == more
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_peak_memory_counts_what_a_step_holds(small: None) -> None:
-    # as printed, F_v of every edge is held, and its gradient: at least two arrays of edges x 16 x 64 floats
     size = shapes.SIZES["molecules"]._replace(num_edges=20_000)
     shape = shapes._generated("molecules", size)
-    assert peak_memory(shape, PRINTED, threads=1) > 2 * 20_000 * 16 * 64 * 4
-    assert peak_memory(shape, OURS, threads=1) < 20_000 * 16 * 64 * 4 / 2
+    # A perceptron on edges holds its input, twice as wide as the features, and a hidden row for every edge.
+    held = 20_000 * 3 * 64 * 4
+    assert peak_memory(shape, "edge perceptron", threads=1) > held
+    assert peak_memory(shape, OURS, threads=1) < held / 2
 
 
 def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

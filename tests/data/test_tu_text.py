@@ -133,7 +133,7 @@ def test_the_same_tensors_as_pyg(tmp_path: Path, name: str) -> None:
     folder = mirror()
     assert folder is not None
     unpack_tu_zip(folder / f"{name}.zip", tmp_path, name)
-    tensors, _, _ = read_tu_folder(tmp_path, name)
+    tensors = read_tu_folder(tmp_path, name).tensors
     pyg_data, pyg_slices, _ = read_tu_data(str(tmp_path), name)
     counts = {"edge_index": "edges", "edge_attr": "edges", "x": "nodes"}
     assert int(tensors["nodes"].sum()) == pyg_data.num_nodes

@@ -122,7 +122,7 @@ def test_a_mistake_is_named(toxic: Trained, asked: dict[str, object], message: s
 
 
 def test_data_of_another_kind_are_refused(toxic: Trained, dose: Trained, ring: Trained, house: Trained) -> None:
-    with pytest.raises(UserError, match="graphs one by one"):
+    with pytest.raises(UserError, match="the model is one of graphs"):
         explain_file(toxic[0], ring[1], rows=[0])
     with pytest.raises(UserError, match="trained on nodes"):
         explain_file(ring[0], toxic[1], rows=[0])

@@ -70,6 +70,7 @@ def test_wrong_places_are_refused_in_one_line(
         ((toxic[0].folder, toxic[1], "--row", 0, "--row", 1, "-o", tmp_path / "w.png"), "a .png holds one row"),
         ((toxic[0].folder, toxic[1], "--row", 0, "-o", tmp_path / "no" / "w.png"), "there is no folder"),
         ((toxic[0].folder, toxic[1], "--row", 500), "has 80 rows"),
+        ((toxic[0].folder, toxic[1], "--row", 0, "--device", "tpu"), "device must be cpu, cuda or auto, got 'tpu'"),
     ):
         code, _, err = run(monkeypatch, capsys, *arguments)
         assert code == 2

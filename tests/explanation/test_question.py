@@ -30,6 +30,13 @@ def test_the_score_of_a_class_is_its_log_odds() -> None:
     assert said.sigmoid().item() == pytest.approx(probability.item(), rel=1e-5)
 
 
+def test_a_graph_is_computed_where_the_model_is_and_stays_where_it_was() -> None:
+    model = build("gin", 3, 3, task="graph", options={"hidden_channels": 8}).to("meta")
+    asked = Question(model, ring(), "classify", 1)
+    assert {asked.placed.x.device.type, asked.placed.edge_index.device.type} == {"meta"}
+    assert {asked.graph.x.device.type, asked.links.device.type} == {"cpu"}
+
+
 def test_a_link_is_both_ways_of_an_edge() -> None:
     asked = question()
     assert asked.links.tolist() == [[0, 0, 1, 2, 3, 4], [1, 5, 2, 3, 4, 5]]

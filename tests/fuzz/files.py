@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
 from fuzz.mutations import mutated
 from fuzz.targets import Target
+from mshgnn.data import GraphDataset
 from mshgnn.data.readers.own import load_own
 from mshgnn.errors import UserError
 from mshgnn.lab.experiment import load_experiment
@@ -24,8 +26,8 @@ from mshgnn.nn import MSHGNN
 INPUTS = 10_000  # of each kind of file
 
 JSONL = b"""{"edges": [[0, 1], [1, 2]], "node_features": [[0.5], [1], [-2e3]], "target": 0}
-{"edges": [[0, 1]], "num_nodes": 2, "node_features": [[1], [2]], "target": 1}
-{"edges": [], "num_nodes": 1, "node_features": [[0]], "target": 1}
+{"edges": [[0, 1]], "node_features": [[1], [2]], "target": 1}
+{"edges": [], "node_features": [[0]], "target": 1}
 """
 LABELLED = b"""{"edges": [[0, 1]], "node_labels": ["C", "N"], "edge_features": [[1.0]], "target": "a"}
 {"edges": [[0, 1]], "node_labels": ["N", "O"], "edge_features": [[0.5]], "target": "b"}
@@ -38,7 +40,7 @@ TU = {
     "SMALL_node_attributes.txt": b"0.5, 1\n1, 2\n3, 4\n5, 6\n7, 8e-1\n",
 }
 TABLES = {
-    "nodes.csv": b"id,age,kind,label,split\na,3,x,yes,train\nb,4,y,no,val\nc,,x,yes,test\nd,6,z,,\n",
+    "nodes.csv": b"id,age,height,label,split\na,3,1.5,yes,train\nb,4,-2e1,no,val\nc,0,7,yes,test\nd,6,.5,,\n",
     "edges.csv": b"source,target,weight\na,b,1\nb,c,0.5\nc,d,2\n",
 }
 MOLECULES = {"molecules.csv": b"smiles,y,name\nCCO,1,ethanol\nc1ccccc1,0,benzene\n[Na+].[Cl-],1,salt\nCC(=O)O,0,\n"}
@@ -51,6 +53,18 @@ seeds: [0, 7]
 """
 
 Folder = Mapping[str, bytes]
+
+
+class Kind(NamedTuple):
+    """Files that are read as they are, and what is said of them."""
+
+    name: str
+    files: Folder
+    target: tuple[str, ...] = ()
+
+    def load(self, folder: Path) -> GraphDataset:
+        """Read them from a folder."""
+        return load_own(folder if len(self.files) > 1 else folder / next(iter(self.files)), target=self.target)
 
 
 @contextmanager
@@ -77,14 +91,14 @@ def check_refusal(error: UserError, most_lines: int = 20) -> None:
     assert max(map(len, lines)) < 2000, "a refusal as long as the file"
 
 
-def read(draw: random.Random, folder: Path, kinds: list[tuple[str, Folder]]) -> None:
+def read(draw: random.Random, folder: Path, kinds: list[Kind]) -> None:
     """A data set whose numbers are finite, or a line."""
-    name, files = draw.choice(kinds)
-    place = folder / (name or "data")
+    kind = draw.choice(kinds)
+    place = folder / kind.name
     place.mkdir(exist_ok=True)
-    write_damaged(draw, files, place)
+    write_damaged(draw, kind.files, place)
     try:
-        dataset = load_own(place if len(files) > 1 else place / next(iter(files)))
+        dataset = kind.load(place)
     except UserError as error:
         check_refusal(error, most_lines=1)
         return
@@ -124,7 +138,7 @@ def read_model(draw: random.Random, saved: tuple[Path, Folder]) -> None:
         check_refusal(error)
 
 
-def reader(name: str, kinds: list[tuple[str, Folder]]) -> Target:
+def reader(name: str, kinds: list[Kind]) -> Target:
     promise = "A damaged file is a data set of finite numbers or one line."
     return Target(f"reader of {name}", promise, INPUTS, partial(read, kinds=kinds), one_folder)
 
@@ -133,11 +147,14 @@ def _packed(files: Folder, pack: Callable[[bytes], bytes]) -> Folder:
     return {f"{name}.gz": pack(content) for name, content in files.items()}
 
 
+READ = {
+    ".jsonl": [Kind("plain", {"mine.jsonl": JSONL}), Kind("labelled", {"mine.jsonl": LABELLED})],
+    "TU text": [Kind("tu", TU)],
+    "node tables": [Kind("tables", TABLES)],
+    "molecules": [Kind("plain", MOLECULES, ("y",)), Kind("packed", _packed(MOLECULES, gzip.compress), ("y",))],
+}
 FILES = (
-    reader(".jsonl", [("plain", {"mine.jsonl": JSONL}), ("labelled", {"mine.jsonl": LABELLED})]),
-    reader("TU text", [("tu", TU)]),
-    reader("node tables", [("tables", TABLES)]),
-    reader("molecules", [("plain", MOLECULES), ("packed", _packed(MOLECULES, gzip.compress))]),
+    *(reader(name, kinds) for name, kinds in READ.items()),
     Target("experiments", "A damaged experiment is one, or a line per mistake.", INPUTS, read_experiment, one_folder),
     Target("saved models", "A damaged folder is a model or one line.", INPUTS, read_model, saved_model),
 )

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from fuzz import record
-from fuzz.files import FILES
+from fuzz.files import FILES, READ, Kind
 from fuzz.kernels import KERNELS
 from fuzz.side_by_side import THREADS
 from fuzz.store import STORE
@@ -46,6 +46,13 @@ def test_all_cases_keep_the_promise(target: Target) -> None:
           f"seed {outcome.seed}")  # fmt: skip
     record.save(record.RECORD, target, outcome)
     assert outcome.failures == 0, outcome.report()
+
+
+@pytest.mark.parametrize("kind", [kind for kinds in READ.values() for kind in kinds], ids=lambda kind: kind.name)
+def test_what_is_damaged_can_be_read_before(kind: Kind, tmp_path: Path) -> None:
+    for name, content in kind.files.items():
+        (tmp_path / name).write_bytes(content)
+    assert kind.load(tmp_path).num_items > 1
 
 
 def broken(draw: object, setting: object) -> None:

@@ -48,3 +48,10 @@ def test_a_live_table_on_a_terminal() -> None:
     seen = watch(console)
     for word in ("data set", "fold", "epoch", "train loss", "validation", "tiny", "seed0-fold02", "1/3", "0.7500"):
         assert word in seen
+
+
+def test_the_best_error_is_the_smallest() -> None:
+    falling = {name: np.array([0.5, 0.125, 0.25]) for name in CURVE_NAMES}
+    for higher, best in ((False, "0.1250"), (True, "0.5000")):
+        curves = Curves(**falling, sizes=(4, 2, 2), higher_is_better=higher)
+        assert finished_text(FoldResult(FoldKey(0, 1), curves, 9.0, 1.0, 1, {})).endswith(f"best validation {best}")

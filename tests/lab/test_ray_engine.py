@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from mshgnn.lab.engines.ray import RayEngine, import_ray, use_passing_token
 from mshgnn.lab.errors import LabError
 from mshgnn.lab.experiment import check_experiment
 from mshgnn.lab.fold import FoldJob
+from mshgnn.lab.plan import plan_run
 from mshgnn.lab.runner import load_run
 from mshgnn.lab.setup import load_data
 from mshgnn.records.run import FoldKey, FoldResult
@@ -66,6 +68,76 @@ def test_the_run_survives_the_death_of_a_node_with_the_same_numbers(cluster: Any
     assert len(results) == len(jobs)
 
 
+def test_every_fold_names_its_node_and_the_plan_names_the_same_nodes(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, jobs = make_data(), make_jobs(epochs=1)
+    nodes = {cluster.add_node(num_cpus=1).node_id[:8] for _ in range(2)}
+    cluster.wait_for_nodes()
+    monkeypatch.setattr("mshgnn.lab.plan.load_data", lambda experiment: data)
+    lines = list(
+        plan_run(jobs[0].experiment, tmp_path / "run", jobs="auto", engine="ray", ray_address=cluster.address,
+                 ray_workers=None)
+    )  # fmt: skip
+    assert {line.split(" ")[1].split("/")[1] for line in lines if line.startswith("node ")} == nodes
+    assert not (tmp_path / "run").exists()
+    done = {result.environment["node"].split("/")[1] for result in RayEngine().run(jobs, data, ignore)}
+    assert done <= nodes
+
+
+HEAD = """
+import sys
+from lab_helpers import make_data
+from mshgnn.lab import runner
+from mshgnn.lab.engines import ray as engine
+data = make_data()
+runner.load_data = lambda experiment: data
+engine.SECONDS_BETWEEN_LOOKS = 1.0
+from mshgnn.cli import main
+main()
+"""
+
+
+def test_a_lost_head_is_one_line_and_the_same_command_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    import_ray()
+    from ray.cluster_utils import Cluster
+
+    (tmp_path / "tiny.yaml").write_text(
+        "dataset: {name: tiny}\nmodel: {name: gcn, hidden_channels: 8, num_layers: 1}\n"
+        "training: {epochs: 60}\nseeds: [0, 1, 2, 3]\n"
+    )
+    program = [sys.executable, "-c", HEAD, "run", "tiny.yaml", "--out", "run"]
+    paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": paths, "COLUMNS": "200"}
+    made: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    address = made.address
+    try:
+        process = subprocess.Popen(
+            [*program, "--engine", "ray", "--ray-address", address, "--jobs", "1"],
+            cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        deadline = time.monotonic() + 120
+        while not list(tmp_path.glob("run/folds/*.json.gz")):
+            assert process.poll() is None, process.communicate()[1]
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        made.head_node.kill_gcs_server()
+        _, error = process.communicate(timeout=120)
+    finally:
+        made.shutdown()
+    told = [line for line in error.splitlines() if line.startswith("mshgnn:")]
+    assert process.returncode == 1
+    assert len(told) == 1, error
+    assert f"{address}, is lost; finished folds are kept in run" in told[0]
+    kept = len(list(tmp_path.glob("run/folds/*.json.gz")))
+    assert 1 <= kept < 12
+    again = subprocess.run(
+        [*program, "--jobs", "1"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert f"{kept} there already" in again.stdout
+
+
 def test_an_unknown_address_is_the_users_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = import_ray()
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
@@ -76,6 +148,16 @@ def test_an_unknown_address_is_the_users_mistake(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(ray, "init", refuse)
     with pytest.raises(LabError, match=r"--ray-address 1.2.3.4:5: nobody there$"):
         list(RayEngine(address="1.2.3.4:5").run(make_jobs(1), make_data(), ignore))
+
+
+def test_without_ray_and_with_an_older_one_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = import_ray()
+    monkeypatch.setattr(ray, "__version__", "2.9.3")
+    with pytest.raises(LabError, match=r"needs Ray 2.60 or later, not 2.9.3: pip install 'mshgnn\[ray\]'"):
+        import_ray()
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(LabError, match=r"needs the extra, pip install 'mshgnn\[ray\]'"):
+        import_ray()
 
 
 def test_a_users_own_choice_of_authentication_stays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,6 +191,7 @@ import psutil
 from lab_helpers import make_data, make_experiment
 from mshgnn.lab.engines.ray import RayEngine
 from mshgnn.lab.fold import FoldJob
+from mshgnn.lab.plan import plan_run
 from mshgnn.records.run import FoldKey
 
 if __name__ == "__main__":

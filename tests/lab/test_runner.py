@@ -162,6 +162,19 @@ def test_a_folder_removed_in_the_middle_ends_the_run(tmp_path: Path, tiny: Loade
     assert watcher.ended
 
 
+def test_a_fold_that_is_gone_at_the_end_is_said(tmp_path: Path, tiny: LoadedData) -> None:
+    folder = tmp_path / "run"
+
+    class Thief(Watcher):
+        def fold(self, result: FoldResult) -> None:
+            super().fold(result)
+            if len(self.folds) == 3:  # the last: no save comes after it
+                (folder / "folds" / "seed0-fold00.json.gz").unlink()
+
+    with pytest.raises(RunFolderLost, match="was changed while the run went on; lost: seed0-fold00"):
+        run_experiment(make_experiment(), folder, Thief())
+
+
 def test_a_changed_default_of_the_model_changes_folder_and_digest(
     tmp_path: Path, tiny: LoadedData, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,7 +26,7 @@ from mshgnn.training.settings import TrainingSettings
 
 FEATURES, CLASSES = 5, 3
 SHARED = ("gcn", "gat", "gatv2", "sage", "gin", "gine", "film", "transformer", "pna", "msh-stable")
-TRANSFORMERS = ("gmt", "gps", "grepool", "gt", "n2", "tokengt")
+TRANSFORMERS = ("gmt", "gps", "grepool", "gt", "n2", "san", "tokengt")
 RANDOM_IDENTIFIERS = ("tokengt",)
 """Invariant in distribution only: tested in their own files."""
 TIES = ("sep", "wit-topopool")

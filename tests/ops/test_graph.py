@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from mshgnn.ops import ReceiverCSR, receiver_csr
-from mshgnn.ops.graph import EdgeList, check_csr
+from mshgnn.ops import ReceiverCSR, graph, receiver_csr
+from mshgnn.ops.graph import EdgeList, check_csr, check_range
 
 EDGE_LISTS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 4)), max_size=20)
 
@@ -113,6 +113,22 @@ def test_whoever_writes_to_the_edges_later_does_not_reach_the_sort() -> None:
         edge_index.data.fill_(10**6)
         for part, expected in zip(csr, before, strict=True):
             assert torch.equal(part, expected)
+
+
+@pytest.mark.parametrize("edges", [[(0, 1), (1, 0), (2, 1)], [(2, 0), (0, 1), (2, 1)]], ids=["unsorted", "sorted"])
+def test_whoever_writes_to_the_edges_after_their_check_does_not_reach_the_sort(
+    edges: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edge_index = as_tensor(edges)
+
+    def check(name: str, index: torch.Tensor, size: int) -> None:
+        check_range(name, index, size)
+        edge_index.data.fill_(10**6)  # as another thread may, between two steps of ours
+
+    monkeypatch.setattr(graph, "check_range", check)
+    csr = receiver_csr(edge_index, 3, 3)
+    assert csr.degree.tolist() == [1, 2, 0]
+    assert csr.sender.tolist() == [sender for sender, _ in sorted(edges, key=lambda edge: edge[1])]
 
 
 @settings(deadline=None)

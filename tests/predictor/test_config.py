@@ -58,7 +58,8 @@ def test_a_wrong_description_is_one_line(content: dict[str, object], message: st
 
 def test_molecules_have_their_own_defaults_and_anything_said_goes_first() -> None:
     molecules = check_config({"data": "a.csv.gz", "training": {"epochs": 7}}, "test")
-    assert molecules.model == {"name": "msh-stable", "num_layers": 4}
+    assert molecules.model == {"name": "msh-stable", "num_layers": 4, "aggr": "sqrt_degree"}
+    assert check_config({"data": "a.csv", "model": {"name": "msh-paper"}}, "test").model == {"name": "msh-paper"}
     assert (molecules.training.epochs, molecules.training.batch_size) == (7, 64)
     assert (
         check_config({"data": "a.csv", "model": {"name": "gine", "num_layers": 2}}, "test").options["num_layers"] == 2

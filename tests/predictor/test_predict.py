@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from mshgnn.data import DataError
-from mshgnn.data.readers.asked import Asked
+from mshgnn.data.readers.asked import Asked, Row
 from mshgnn.data.readers.molecules import molecule
-from mshgnn.data.readers.stream import Row
 from mshgnn.errors import UserError
 from mshgnn.predictor.ensemble import Ensemble
 from mshgnn.predictor.evaluate import evaluate_file

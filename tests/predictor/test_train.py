@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import ClassVar, NoReturn
 
+import numpy as np
 import pytest
 import torch
 
@@ -13,6 +14,7 @@ from mshgnn.errors import UserError
 from mshgnn.predictor.config import load_config
 from mshgnn.predictor.ensemble import Ensemble
 from mshgnn.predictor.fold import TrainingFailed
+from mshgnn.predictor.predict import predict_file
 from mshgnn.predictor.train import train
 from mshgnn.training import checkpoint
 from mshgnn.training.loop import EpochReport
@@ -233,3 +235,19 @@ def test_a_loss_that_is_no_number_is_failed_work(tmp_path: Path) -> None:
     wild = {"learning_rate": 1e30, "schedule": "none"}
     with pytest.raises(TrainingFailed, match="no number"):
         train(config(tmp_path / "m.csv", "y", training=wild), tmp_path / "model", Silent())
+
+
+def test_a_graph_on_the_disk_is_trained_on_in_parts_and_predicted(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    folder, y = tmp_path / "graph", np.arange(120) % 2
+    folder.mkdir()
+    np.save(folder / "x.npy", (random.standard_normal((120, 3)) + y[:, None]).astype(np.float32))
+    np.save(folder / "edge_index.npy", random.integers(120, size=(2, 400)))
+    np.save(folder / "y.npy", y)
+    training = {"batching": "neighbours", "nodes_per_step": 40}
+    train(config(folder, model={"name": "sage"}, epochs=2, training=training), tmp_path / "model", Silent())
+    assert load_config(tmp_path / "model" / "config.yaml").training.batching == "neighbours"
+    written = predict_file(Ensemble.load(tmp_path / "model"), folder, tmp_path / "out.csv")
+    assert (written.rows, written.failed) == (120, 0)
+    header = (tmp_path / "out.csv").read_text().splitlines()[0]
+    assert header.startswith("node,")

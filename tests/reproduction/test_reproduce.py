@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from mshgnn.benchmarks.footprint import Footprint
 from mshgnn.cli import main
 from mshgnn.cli.figure import NAMES
-from mshgnn.lab.experiment import check_experiment
+from mshgnn.lab.experiment import Experiment, check_experiment
 from mshgnn.records.run import FoldKey
+from mshgnn.reproduction import reproduce
 from mshgnn.reproduction.reproduce import TARGETS, Target, estimate, target_experiments
 from mshgnn.reproduction.tables import TABLES
 from support.runs import make_record
@@ -108,6 +110,20 @@ def test_a_tiny_suite_is_run_recorded_and_not_run_again(cli: Cli, monkeypatch: p
     assert code == 0
     assert "1 cells, about 0.0 core-hours for 1 of them" in out
     assert "2 there already" in out
+
+
+def test_costs_are_those_of_the_networks_on_one_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[str] = []
+
+    def footprints(experiments: list[Experiment]) -> list[Footprint]:
+        measured.extend(experiment.name for experiment in experiments)
+        return [Footprint(0.00123, 4.567) for _ in experiments]
+
+    monkeypatch.setattr(reproduce, "measure_footprints", footprints)
+    target = TARGETS["table-3"]
+    reproduce.measure_costs(target, target_experiments(target, ["*/gcn", "*/knn"]), tmp_path)
+    assert measured == ["joint/structure-frequency-fixed/gcn"]
+    assert json.loads((tmp_path / "joint-cost.json").read_text()) == {"gcn": {"inference_ms": 1.23, "peak_mb": 4.57}}
 
 
 @pytest.mark.usefixtures("reference_backend")

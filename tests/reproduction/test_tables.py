@@ -138,7 +138,7 @@ def test_bench_shows_a_column_for_every_committed_run() -> None:
     measured = {
         "bench/kept-1": {"goals": [quick, slow], "environment": {"threads": 1, "freed_memory": "kept"}},
         "bench/returned-2": {
-            "goals": [quick | {"measured": 1.25, "met": False}],
+            "goals": [quick | {"measured": 1.25, "met": False, "parts": 0.75}],
             "environment": {"threads": 2, "freed_memory": "returned"},
         },
         "bench-harness": {"goals": []},
@@ -146,9 +146,16 @@ def test_bench_shows_a_column_for_every_committed_run() -> None:
     assert TABLES["bench"](Results({}, {}, {}, measured)).splitlines() == [
         "| ratio in one run | at most | 1 thread, freed memory kept | 2 threads, freed memory returned |",
         "| --- | --- | --- | --- |",
-        "| a | 1 | 0.5 | 1.2 (missed) |",
+        "| a | 1 | 0.5 | 1.2 (missed; parts 0.75) |",
         "| b | 5 | 7 (missed) | – |",
     ]
+
+
+def test_growth_has_a_row_for_every_size() -> None:
+    row = {"edges": 1_000_000, "nodes": 20_000, "step_seconds": 0.4567, "peak_bytes": 7e8}
+    measured = {"bench-scale": {"rows": [row], "local_rows": [row | {"step_seconds": 0.25}]}}
+    rows = TABLES["bench-scale"](Results({}, {}, {}, measured)).splitlines()
+    assert rows[2:] == ["| 1,000,000 | 20,000 | 0.457 | 0.25 | 0.7 |"]
 
 
 def test_a_wrong_folder_of_records_erases_nothing(tmp_path: Path) -> None:

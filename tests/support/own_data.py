@@ -40,6 +40,19 @@ def shapes(path: Path, rows: int = 40) -> Path:
     return path
 
 
+def rings(path: Path, rows: int = 80) -> Path:
+    """Rings of several sizes with random labels of the nodes; the class is the commoner label."""
+    draw = random.Random(0)
+    lines = []
+    for _ in range(rows):
+        labels = [draw.choice("ab") for _ in range(draw.randint(3, 9))]
+        edges = [[node, (node + 1) % len(labels)] for node in range(len(labels))]
+        target = "a" if 2 * labels.count("a") > len(labels) else "b"
+        lines.append(json.dumps({"edges": edges, "node_labels": labels, "target": target}))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
 def nodes(folder: Path, count: int = 40) -> Path:
     """A ring of nodes whose class is the sign of a feature."""
     folder.mkdir()

@@ -17,7 +17,7 @@ def make_info(
             "name": f"{dataset}-{model}",
             "about": about,
             "dataset": {"name": dataset},
-            "model": {"name": model},
+            "model": {"name": model, **({"rank": 2} if model == "msh-stable" else {})},
         },
         keys=keys,
         task="graph",

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mshgnn.training.curves import CURVE_NAMES, Curves, oriented
+from mshgnn.training.metrics import KNOWN_METRICS
 
 values = st.floats(allow_nan=True, allow_infinity=True)
 
@@ -111,5 +112,5 @@ def test_every_committed_record_loads() -> None:
         payload = json.loads(gzip.decompress(path.read_bytes()))["payload"]
         for fold in payload["folds"]:
             curves = Curves.from_dict(fold["curves"])
-            assert curves.higher_is_better
+            assert curves.higher_is_better == KNOWN_METRICS[payload["info"]["metric"]].higher_is_better
             assert curves.to_dict() == fold["curves"]

@@ -7,7 +7,7 @@ import math
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -27,17 +27,25 @@ FITTED = (10**6, 10**8)
 
 def power_law_graph(num_nodes: int, num_edges: int, seed: int = 0) -> Tensor:
     """Edges in both directions between nodes drawn by a power of their rank, in random order: ``[2, num_edges]``."""
-    generator = torch.Generator().manual_seed(seed)
-    names = torch.randperm(num_nodes, generator=generator)
     half = num_edges // 2
     edge_index = torch.empty(2, 2 * half, dtype=torch.int64)
-    for begin in range(0, half, 2**22):  # piece by piece: no copy of the whole graph
-        end = min(begin + 2**22, half)
-        for side in range(2):
-            rank = torch.rand(end - begin, generator=generator, dtype=torch.float64).pow_(1 / (1 - SKEW)) * num_nodes
-            edge_index[side, begin:end] = names[rank.long().clamp_(max=num_nodes - 1)]
+    for begin, pairs in power_law_pairs(num_nodes, half, seed):
+        edge_index[:, begin : begin + pairs.size(1)] = pairs
     edge_index[0, half:], edge_index[1, half:] = edge_index[1, :half], edge_index[0, :half]
     return edge_index
+
+
+def power_law_pairs(num_nodes: int, num_pairs: int, seed: int = 0) -> Iterator[tuple[int, Tensor]]:
+    """The edges of :func:`power_law_graph` in one direction, piece by piece, each with where it begins."""
+    generator = torch.Generator().manual_seed(seed)
+    names = torch.randperm(num_nodes, generator=generator)
+    for begin in range(0, num_pairs, 2**22):
+        size = min(2**22, num_pairs - begin)
+        ranks = [
+            torch.rand(size, generator=generator, dtype=torch.float64).pow_(1 / (1 - SKEW)) * num_nodes
+            for _ in range(2)
+        ]
+        yield begin, torch.stack([names[rank.long().clamp_(max=num_nodes - 1)] for rank in ranks])
 
 
 def run_one(num_edges: int, steps: int, threads: int, local: bool) -> dict[str, Any]:

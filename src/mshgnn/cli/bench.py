@@ -27,7 +27,7 @@ def compare(
         list[str] | None, typer.Option(help="Physics, COLLAB, molecules or 'ten nodes'; all by default.")
     ] = None,
     rounds: Annotated[int, typer.Option(min=1, help="Samples of every contender, taken in turn.")] = 9,
-    memory: Annotated[bool, typer.Option(help="Also measure peak memory, each case in its own process.")] = True,
+    memory: Annotated[bool, typer.Option(help="Measure peak memory in the first run, too, case by case.")] = True,
     threads: Annotated[list[int] | None, typer.Option(min=1, help="Threads of torch; 1 and 2 by default.")] = None,
     freed: Annotated[
         list[Freed] | None, typer.Option(help="Keep freed memory, as mshgnn run does, or return it; both by default.")
@@ -36,7 +36,7 @@ def compare(
         "results/bench"
     ),
 ) -> None:
-    """Compare MSHConv with the layer as printed and with PyG's layers at the same width.
+    """Compare MSHConv with its full generator and with PyG's layers at the same width.
 
     Every number of threads and both ways with freed memory are a run of their own, in a process of its own.
 
@@ -50,10 +50,11 @@ def compare(
 
     for name in shape or ():
         check_shape(name)
-    runs = []
+    runs: list[dict[str, Any]] = []
     for kind in freed or list(Freed):
         for count in threads or (1, 2):
-            wanted = Comparison(tuple(shape or SIZES), rounds, memory, count, kind == Freed.kept)
+            # Memory is a matter of the layer: once will do.
+            wanted = Comparison(tuple(shape or SIZES), rounds, memory and not runs, count, kind == Freed.kept)
             print(f"{count} thread{'s' if count > 1 else ''}, freed memory {kind}")
             results = measure_apart(wanted)
             _print_comparison(results)
@@ -96,6 +97,57 @@ def scale(
 
 
 @bench_app.command()
+def huge(
+    folder: Annotated[Path, typer.Argument(help="Where the graph is made, or lies already.")],
+    edges: Annotated[float, typer.Option(help="Directed edges.")] = 1.2e8,
+    memory: Annotated[str, typer.Option(help="The limit that is kept.")] = "8G",
+    steps: Annotated[int, typer.Option(min=0, help="Training steps measured; 0 is a whole epoch.")] = 20,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of torch.")] = 1,
+    out: Annotated[Path | None, typer.Option(help="Where the JSON goes; results/scale/huge-EDGES.json.")] = None,
+) -> None:
+    """Measure steps, epochs and a full inference on one graph that stays on the disk, within a limit of memory.
+
+    Example: mshgnn bench huge graph/ --edges 1e6 --memory 1G
+    """
+    from mshgnn.benchmarks.huge import huge as measure
+
+    results = measure(folder, int(edges), memory, steps, threads, print)
+    _write(results, out or Path(f"results/scale/huge-{int(edges)}.json"))
+
+
+@bench_app.command()
+def whole(
+    edges: Annotated[list[float] | None, typer.Option(help="Directed edges; 10^5, 10^6 and 10^7 if none.")] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of torch.")] = 1,
+    out: Annotated[Path, typer.Option(help="Where the JSON goes.")] = Path("results/scale/whole.json"),
+) -> None:
+    """Measure steps on whole graphs beside the memory and seconds that are said beforehand.
+
+    Example: mshgnn bench whole --edges 1e5 --edges 1e6
+    """
+    from mshgnn.benchmarks.huge import full
+
+    _write(full([int(size) for size in edges or (1e5, 1e6, 1e7)], threads, print), out)
+
+
+@bench_app.command()
+def million(
+    source: Annotated[Path, typer.Argument(help="A table of molecules with a column smiles.")],
+    target: Annotated[str, typer.Option("--target", "-t", help="Its target of 0 and 1.")] = "HIV_active",
+    rows: Annotated[list[float] | None, typer.Option(help="Rows; 10^4, 10^5 and 10^6 if none.")] = None,
+    folder: Annotated[Path, typer.Option(help="Where tables and arrays are made.")] = Path("million"),
+    out: Annotated[Path, typer.Option(help="Where the JSON goes.")] = Path("results/scale/million.json"),
+) -> None:
+    """Measure predicting and one epoch of training on a table whose rows are repeated, and the memory of both.
+
+    Example: mshgnn bench million HIV.csv.gz --rows 1e4 --rows 1e6
+    """
+    from mshgnn.benchmarks.million import million as measure
+
+    _write(measure(source, target, [int(count) for count in rows or (1e4, 1e5, 1e6)], folder, print), out)
+
+
+@bench_app.command()
 def harness(
     dataset: Annotated[str, typer.Option(help="A set of graphs.")] = "MUTAG",
     models: Annotated[
@@ -120,6 +172,25 @@ def harness(
         found[model] = {"ratio": overhead.ratio, "with_evaluation": overhead.evaluation_ratio}
         print(f"{model}: {overhead.ratio:.3f} of pure training steps, {overhead.evaluation_ratio:.3f} with evaluation")
     _write({"dataset": dataset, "models": found}, out)
+
+
+@bench_app.command()
+def workers(
+    counts: Annotated[
+        list[int] | None, typer.Option("--workers", min=1, help="Processes; 1 and 2 by default, the first compares.")
+    ] = None,
+    graphs: Annotated[int, typer.Option(min=64, help="Made-up molecules to train on.")] = 2048,
+    batch_size: Annotated[int, typer.Option(min=1, help="Graphs of a step, shared among all workers.")] = 128,
+    epochs: Annotated[int, typer.Option(min=1, help="Measured epochs; their median counts.")] = 3,
+    out: Annotated[Path, typer.Option(help="Where the JSON goes.")] = Path("results/bench-workers.json"),
+) -> None:
+    """Measure one training by several workers: seconds, meetings and bytes sent.
+
+    Example: mshgnn bench workers --workers 1 --workers 2 --graphs 1024
+    """
+    from mshgnn.benchmarks.workers import compare as measure
+
+    _write(measure(counts or [1, 2], graphs, batch_size, epochs, print), out)
 
 
 def _write(results: dict[str, Any], out: Path) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from mshgnn.cli.train import Smiles, Target
 
-data_app = typer.Typer(help="Data sets: list, check, prepare, draw, make up.", no_args_is_help=True)
+data_app = typer.Typer(help="Data sets: list, check, prepare, draw, export, make up.", no_args_is_help=True)
 
 
 @data_app.command("list")
@@ -121,6 +121,36 @@ def fetch(names: Annotated[list[str], typer.Argument(help="Names, or 'all' for t
         dataset = load(entry.name)
         count = f"{dataset.num_items:,} {'graphs' if dataset.task == 'graph' else 'nodes'}"
         print(f"{entry.name}: {count}, checksum {dataset.checksum[:16]}")
+
+
+@data_app.command()
+def export(
+    name: Annotated[str, typer.Argument(help="A set of 'mshgnn data list' whose nodes have targets.")],
+    folder: Annotated[Path, typer.Argument(help="Where nodes.csv, edges.csv and splits.json go.")],
+    splits: Annotated[str, typer.Option(help="Which splits, as experiments name them.")] = "default",
+    fold: Annotated[int, typer.Option(min=0, help="The fold in the column 'split'; splits.json has all.")] = 0,
+    features: Annotated[str, typer.Option(help="default, constant, degree or scaled.")] = "default",
+    largest_component: Annotated[bool, typer.Option(help="Only the largest connected component.")] = False,
+) -> None:
+    """Write a data set by its name as the tables that 'mshgnn train' reads, with the lab's own splits.
+
+    Example: mshgnn data export Tolokers tolokers/
+    """
+    from mshgnn.data import DataError, load, load_splits
+    from mshgnn.data.export import export_nodes
+    from mshgnn.predictor.splitting import splits_json
+
+    dataset = load(name, features=features, largest_component=largest_component)
+    found = load_splits(dataset, splits)
+    if fold >= len(found.folds):
+        raise DataError(f"--fold {fold}: {dataset.name} has {len(found.folds)} folds, counted from 0")
+    wrote = export_nodes(dataset, found.folds[fold], folder)
+    (folder / "splits.json").write_text(splits_json(found.folds, range(dataset.num_items)), encoding="utf-8")
+    print(f"wrote {folder}: {wrote.nodes:,} nodes with {wrote.features} features, {wrote.edges:,} edges")
+    print(f"splits: {found.source}, fold {fold} of {len(found.folds)} in the column, all of them in splits.json")
+    options = [f"--metric {dataset.metric}", *(f"--target {target}" for target in wrote.target_names)]
+    options += ["--directed"] if wrote.directed else []
+    print(f"train on all folds: mshgnn train {folder} {' '.join(options)} --split-file {folder / 'splits.json'}")
 
 
 @data_app.command()

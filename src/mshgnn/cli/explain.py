@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mshgnn.cli.predict import Data, Folder
+from mshgnn.cli.predict import Data, DeviceText, Folder, load_model
 
 
 def explain(
@@ -26,6 +26,7 @@ def explain(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A folder, or a .html, .png or .json. Default: NAME_explained.")
     ] = None,
+    device: DeviceText = "cpu",
 ) -> None:
     """Show which nodes, edges and substructures carry a prediction, and whether to believe it.
 
@@ -38,14 +39,12 @@ def explain(
     from mshgnn.explanation.explain import explain_file
     from mshgnn.explanation.files import check_out, write_explanations
     from mshgnn.explanation.words import in_words
-    from mshgnn.predictor.ensemble import Ensemble
 
     rows, ids = row or [], id_ or []
     into = out or Path(f"{data.resolve().name.partition('.')[0]}_explained")
     check_out(into, len(rows) + len(ids))
-    found = explain_file(
-        Ensemble.load(folder), data, rows=rows, ids=ids, target=target, class_name=class_, methods=method or ()
-    )
+    model = load_model(folder, device)
+    found = explain_file(model, data, rows=rows, ids=ids, target=target, class_name=class_, methods=method or ())
     for explanation in found:
         for line in in_words(explanation):
             typer.echo(line)

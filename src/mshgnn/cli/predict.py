@@ -30,7 +30,7 @@ def predict(
     """
     from mshgnn.predictor.predict import PredictionFailed, predict_file
 
-    model, mode = _load(folder, device), _mode(on_error)
+    model, mode = load_model(folder, device), _mode(on_error)
     target = out or Path(f"{data.resolve().name.partition('.')[0]}_predictions.csv")
     try:
         done = predict_file(model, data, target, on_error=mode, chunk=batch_size)
@@ -51,7 +51,7 @@ def evaluate(folder: Folder, data: Data, on_error: OnErrorText = "stop", device:
     from mshgnn.training.metrics import KNOWN_METRICS
 
     try:
-        found = evaluate_file(_load(folder, device), data, on_error=_mode(on_error))
+        found = evaluate_file(load_model(folder, device), data, on_error=_mode(on_error))
     except PredictionFailed as error:
         _fail(error)
     for name, value in found.metrics.items():
@@ -81,14 +81,15 @@ def embed(
     if out.suffix not in (".npz", ".csv"):
         raise UserError(f"--out {out}: must end in .npz or .csv")
     try:
-        found = embed_file(_load(folder, device), data, member=member, on_error=_mode(on_error))
+        found = embed_file(load_model(folder, device), data, member=member, on_error=_mode(on_error))
     except PredictionFailed as error:
         _fail(error)
     write_embeddings(found, out)
     typer.echo(f"wrote {out}: {found.embeddings.shape[0]:,} rows of {found.embeddings.shape[1]} numbers")
 
 
-def _load(folder: Path, device: str) -> Ensemble:
+def load_model(folder: Path, device: str) -> Ensemble:
+    """A trained model on the device of that name."""
     from mshgnn.machine import check_device
     from mshgnn.predictor.ensemble import Ensemble
 

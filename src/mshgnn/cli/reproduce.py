@@ -74,6 +74,11 @@ def _make(target: Target, only: list[str], jobs: str, out: Path) -> None:
         joint_task(out, [])
         return
     failed = _run(target, only, jobs, out) if target.suite is not None else []
+    if target.footprints_of is not None:
+        from mshgnn.reproduction.reproduce import measure_costs, target_experiments
+
+        typer.echo("measuring inference time and memory")
+        measure_costs(target, target_experiments(target, only), out)
     if target.tables:
         from mshgnn.reproduction.results import load_results
         from mshgnn.reproduction.tables import TABLES

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from mshgnn.cli.together import Engine, EngineChoice, RayAddress, RayWorkers, check_ray_workers, together
+
 if TYPE_CHECKING:
     from mshgnn.lab.experiment import Experiment
+    from mshgnn.lab.runner import EngineName
+    from mshgnn.training.parallel import Workers
 
 Only = Annotated[
     list[str] | None, typer.Option("--only", metavar="DATASET/MODEL", help="Cells of a suite; * stands for anything.")
@@ -17,13 +20,6 @@ Only = Annotated[
 Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a value: training.epochs=50.")
 ]
-
-
-class EngineChoice(StrEnum):
-    """Where folds run."""
-
-    local = "local"
-    ray = "ray"
 
 
 def run(
@@ -34,8 +30,11 @@ def run(
     set_: Set = None,
     device: Annotated[str | None, typer.Option(help="cpu, cuda or auto; short for --set training.device=...")] = None,
     jobs: Annotated[str, typer.Option(help="Folds side by side: a number, or auto.")] = "auto",
-    engine: Annotated[EngineChoice, typer.Option(help="This machine, or a Ray cluster.")] = EngineChoice.local,
-    ray_address: Annotated[str | None, typer.Option(help="Address of an existing Ray cluster.")] = None,
+    engine: Engine = EngineChoice.local,
+    ray_address: RayAddress = None,
+    workers: RayWorkers = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run where, and start nothing.")] = False,
+    memory: Annotated[str | None, typer.Option(help="What a fold may take at most, such as 8G.")] = None,
     out: Annotated[Path | None, typer.Option(help="The run's folder (default: runs/NAME-DIGEST).")] = None,
     record_to: Annotated[
         Path | None, typer.Option("--record", help="Also write the compact record: a file or a folder.")
@@ -44,22 +43,31 @@ def run(
     """Run experiments fold by fold; what a run's folder holds already is not run again.
 
     Example: mshgnn run graph --only MUTAG/gcn --only "PTC/*" --set training.epochs=50 --jobs 2
+
+    Example: torchrun --standalone --nproc-per-node 2 -m mshgnn run graph --only MUTAG/gcn
     """
     from mshgnn.lab.errors import LabError
-    from mshgnn.machine import find_device, keep_freed_blocks
+    from mshgnn.machine import find_device, use_memory
 
-    chosen = [] if device is None else [f"training.device={device}"]
-    experiments = _experiments(files, only, [*(set_ or []), *chosen])
-    if len(experiments) > 1:
-        if out is not None:
-            raise LabError(f"--out: is the folder of one run, but {len(experiments)} experiments are given")
-        typer.echo(f"{len(experiments)} experiments")
-    if engine is EngineChoice.local:
+    with together() as all_workers:
+        check_ray_workers(workers, engine is EngineChoice.ray, all_workers)
+        chosen = [] if device is None else [f"training.device={device}"]
+        experiments = _experiments(files, only, [*(set_ or []), *chosen])
+        if len(experiments) > 1:
+            if out is not None:
+                raise LabError(f"--out: is the folder of one run, but {len(experiments)} experiments are given")
+            if all_workers.is_first:
+                typer.echo(f"{len(experiments)} experiments")
+        if engine is EngineChoice.local:
+            for experiment in experiments:
+                find_device(experiment.training.device)  # one line, before the workers start
+        use_memory(memory)
+        how = _How(jobs, engine.value, ray_address, workers)
         for experiment in experiments:
-            find_device(experiment.training.device)  # one line, before the workers start
-    keep_freed_blocks()
-    for experiment in experiments:
-        _run_one(experiment, out, jobs, engine, ray_address, record_to)
+            if not dry_run:
+                _run_one(experiment, out, how, all_workers, record_to)
+            elif all_workers.is_first:
+                _plan_one(experiment, out, how)
 
 
 def _experiments(files: list[Path], only: list[str] | None, set_: list[str] | None) -> list[Experiment]:
@@ -69,19 +77,31 @@ def _experiments(files: list[Path], only: list[str] | None, set_: list[str] | No
     return [experiment for file in files for experiment in load_experiments(file, set_ or (), only or ())]
 
 
-def _run_one(
-    experiment: Experiment,
-    out: Path | None,
-    jobs: str,
-    engine: EngineChoice,
-    ray_address: str | None,
-    record_to: Path | None,
-) -> None:
+class _How(NamedTuple):
+    """Who computes the folds, in the words of :func:`run_experiment` and :func:`plan_run`."""
+
+    jobs: str
+    engine: EngineName
+    ray_address: str | None
+    ray_workers: int | None
+
+
+def _plan_one(experiment: Experiment, out: Path | None, how: _How) -> None:
+    """Print what a run would do."""
+    from mshgnn.lab.plan import plan_run
+    from mshgnn.lab.runner import default_folder
+
+    for line in plan_run(experiment, out or default_folder(experiment), **how._asdict()):
+        typer.echo(line)
+
+
+def _run_one(experiment: Experiment, out: Path | None, how: _How, workers: Workers, record_to: Path | None) -> None:
     """Run one experiment and print its table of rules."""
     from rich.console import Console
 
     from mshgnn.lab.display import make_display
-    from mshgnn.lab.errors import FoldFailed, RunFailed
+    from mshgnn.lab.engines.together import follow
+    from mshgnn.lab.errors import RunFailed, RunFolderLost
     from mshgnn.lab.recording import record_run
     from mshgnn.lab.runner import default_folder, run_experiment
     from mshgnn.report.terminal import rules_table
@@ -89,16 +109,25 @@ def _run_one(
     console = Console()
     folder = out or default_folder(experiment)
     try:
+        if not workers.is_first:
+            follow(experiment, folder, workers)
+            return
         finished = run_experiment(
-            experiment, folder, make_display(console), jobs=jobs, engine=engine.value, ray_address=ray_address
+            experiment,
+            folder,
+            make_display(console),
+            workers=workers,
+            say=typer.echo,
+            **how._asdict(),
         )
     except KeyboardInterrupt:
-        typer.echo(f"stopped; finished folds are kept in {folder}, run the same command to go on", err=True)
+        if workers.is_first:
+            typer.echo(f"stopped; finished folds are kept in {folder}, run the same command to go on", err=True)
         raise typer.Exit(130) from None
     except RunFailed as error:
-        kept = f"; finished folds are kept in {folder}" if isinstance(error, FoldFailed) else ""
-        typer.echo(f"mshgnn: {error}{kept}", err=True)
-        raise typer.Exit(1) from None
+        if isinstance(error, RunFolderLost):
+            raise
+        raise type(error)(f"{error}; finished folds are kept in {folder}") from None
     console.print(rules_table(finished, finished.rules))
     console.print(f"stored in {folder}", highlight=False, soft_wrap=True)
     if record_to is not None:

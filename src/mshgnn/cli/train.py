@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mshgnn.cli.together import Engine, EngineChoice, RayAddress, RayWorkers, check_ray_workers, together
+
 if TYPE_CHECKING:
     from mshgnn.predictor.config import TrainConfig
     from mshgnn.predictor.summary import Summary
+    from mshgnn.training.parallel import Workers
 
 Target = Annotated[
     list[str] | None,
@@ -52,23 +55,33 @@ def train(
     on_error: Annotated[str | None, typer.Option(help="Rows that cannot be read: stop or skip.")] = None,
     controls: Annotated[bool | None, typer.Option("--controls/--no-controls", help="Measure what is to beat.")] = None,
     device: Annotated[str | None, typer.Option(help="cpu, cuda or auto.")] = None,
+    batching: Annotated[
+        str | None, typer.Option(help="A step on the one graph of a node task: full, neighbours or partitions.")
+    ] = None,
+    memory: Annotated[str | None, typer.Option(help="What may be taken at most, such as 8G.")] = None,
+    engine: Engine = EngineChoice.local,
+    ray_address: RayAddress = None,
+    workers: RayWorkers = None,
 ) -> None:
     """Train a model on your own data and keep it; the same command again goes on where it was stopped.
 
     Example: mshgnn train molecules.csv --target solubility --out model/
-    """
-    from rich.console import Console
 
-    from mshgnn.machine import keep_freed_blocks
+    Example: torchrun --standalone --nproc-per-node 2 -m mshgnn train molecules.csv --out model/
+    """
+    from mshgnn.machine import use_memory
     from mshgnn.predictor.config import changes_of
-    from mshgnn.predictor.fold import TrainingFailed
-    from mshgnn.predictor.progress import ConsoleWatcher
-    from mshgnn.predictor.train import train as run
 
     changes = changes_of(set_ or [])
     if model is not None:
         changes["model"] = {"name": model, **changes.get("model", {})}
-    given = {"epochs": epochs, "patience": patience, "class_weights": class_weights, "device": device}
+    given = {
+        "epochs": epochs,
+        "patience": patience,
+        "class_weights": class_weights,
+        "device": device,
+        "batching": batching,
+    }
     if settings := {key: value for key, value in given.items() if value is not None}:
         changes["training"] = {**changes.get("training", {}), **settings}
     if split is None and (split_column or split_file):
@@ -92,23 +105,47 @@ def train(
         "controls": controls,
     }
     changes |= {key: value for key, value in single.items() if value is not None}
-    console = Console()
-    keep_freed_blocks()
-    try:
-        with _stopped_like_ctrl_c():
-            summary = run(make_config(config, changes), out, ConsoleWatcher(console))
-    except KeyboardInterrupt:
-        there = any(out.glob("model_*/fold.json"))
-        state = f"what {out} holds can be used" if there else "there is no model yet"
-        typer.echo(f"mshgnn: stopped; {state}, the same command goes on", err=True)
-        raise typer.Exit(130) from None
-    except TrainingFailed as error:
-        typer.echo(f"mshgnn: {error}", err=True)
-        raise typer.Exit(1) from None
-    _show(summary, console)
+    use_memory(memory)
+    with together() as all_workers:
+        ray = engine is EngineChoice.ray
+        check_ray_workers(workers, ray, all_workers)
+        described = make_config(config, changes)
+        summary = _by_ray(described, out, workers or 1, ray_address) if ray else _train(described, out, all_workers)
+    if summary is None:
+        return
+    _show(summary)
     if summary.interrupted:
         typer.echo(f"mshgnn: stopped; {out} holds the best epoch so far, the same command goes on", err=True)
         raise typer.Exit(130)
+
+
+def _train(config: TrainConfig, out: Path, workers: Workers) -> Summary | None:
+    """Train in this process, alone or as one of several workers; the first has the summary."""
+    from rich.console import Console
+
+    from mshgnn.predictor.progress import ConsoleWatcher
+    from mshgnn.predictor.train import train_together
+
+    try:
+        with _stopped_like_ctrl_c():
+            return train_together(config, out, ConsoleWatcher(Console(quiet=not workers.is_first)), workers)
+    except KeyboardInterrupt:
+        if workers.is_first:
+            there = any(out.glob("model_*/fold.json"))
+            state = f"what {out} holds can be used" if there else "there is no model yet"
+            typer.echo(f"mshgnn: stopped; {state}, the same command goes on", err=True)
+        raise typer.Exit(130) from None
+
+
+def _by_ray(config: TrainConfig, out: Path, workers: int, address: str | None) -> Summary:
+    """Train by workers of a Ray cluster; they see ``out`` under the same name."""
+    from functools import partial
+
+    from mshgnn.lab.engines.ray_train import train_by_ray
+    from mshgnn.predictor.train import train_silently
+
+    here = config.model_copy(update={"data": str(Path(config.data).absolute())})
+    return train_by_ray(partial(train_silently, here, out.absolute()), workers, address, out.absolute())
 
 
 @contextmanager
@@ -151,12 +188,14 @@ def make_config(path: Path | None, changes: dict[str, Any]) -> TrainConfig:
     return check_config(changes, "train")
 
 
-def _show(summary: Summary, console: Any) -> None:
+def _show(summary: Summary) -> None:
+    from rich.console import Console
     from rich.table import Table
 
     from mshgnn.predictor.progress import duration
     from mshgnn.training.metrics import KNOWN_METRICS
 
+    console = Console()
     spread = f", mean ± deviation over {summary.folds} folds" if summary.folds > 1 else ""
     table = Table("", f"test {summary.metric}{spread}")
     for line in summary.lines:

@@ -54,7 +54,8 @@ class GraphDataset:
     - ``regress`` and ``multilabel`` (each target 0 or 1): ``y`` float32, ``[1, T]`` or ``[n, T]``, NaN where missing.
 
     ``num_classes`` is 2 for ``multilabel`` and 0 for ``regress``; ``out_channels`` is what a model must give.
-    ``catalogued`` data sets came by their name from ``load``: the split files of that name are theirs.
+    ``catalogued`` data sets came by their name from ``load``: the split files of that name are theirs. The first
+    ``degree_columns`` features are one-hot degrees, as wide as the whole set needs (see :mod:`mshgnn.data.recoding`).
     """
 
     name: str
@@ -69,6 +70,7 @@ class GraphDataset:
     objective: Objective = "classify"
     class_names: tuple[str, ...] = ()
     target_names: tuple[str, ...] = ()
+    degree_columns: int = 0
 
     def __len__(self) -> int:
         """Number of graphs."""

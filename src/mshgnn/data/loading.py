@@ -43,7 +43,8 @@ def load(
         features: ``default``: one-hot node labels; degrees one-hot or a constant where there are none.
             ``attributes``: continuous attributes before the labels (TU sets that have them).
             ``standardised``: the same, each attribute with mean 0 and variance 1 over all nodes of the set.
-            ``degree``: one-hot degrees instead, as wide as the largest degree of the whole set (see ``set_degree``).
+            ``degree``: one-hot degrees instead, as wide as the largest degree of the whole set; the lab and
+                ``mshgnn train`` cut them to the training part.
             ``constant``: one column of ones instead.
             ``scaled``: every node's features divided by their sum (node tasks, whose features are counts).
         largest_component: keep only the largest connected component (node tasks); ``n_id`` holds the
@@ -63,7 +64,7 @@ def load(
     graphs, num_classes, class_names, target_names = _graphs(entry, features, root)
     if largest_component:
         graphs = [_largest_component(graph) for graph in graphs]
-    _set_features(entry, graphs, features)
+    degree_columns = _set_features(entry, graphs, features)
     dataset = from_graphs(
         graphs,
         name=entry.name,
@@ -73,7 +74,8 @@ def load(
         class_names=class_names,
         target_names=target_names,
     )
-    return add_encodings(replace(dataset, catalogued=True), encodings or {}, root=root)
+    dataset = replace(dataset, catalogued=True, degree_columns=degree_columns)
+    return add_encodings(dataset, encodings or {}, root=root)
 
 
 def load_any(name_or_path: str, *, target: Iterable[str] = (), smiles: str = "smiles") -> GraphDataset:
@@ -114,7 +116,8 @@ def _generator(entry: Entry) -> StructureFrequencyDataset | NeighbourDistributio
     return PNAMultitask("nodes" if entry.family == "pna-nodes" else "graphs", larger=entry.member == "larger")
 
 
-def _set_features(entry: Entry, graphs: list[Data], features: str) -> None:
+def _set_features(entry: Entry, graphs: list[Data], features: str) -> int:
+    """Give every graph the features asked for; returns how many of their columns are degrees."""
     if features == "default" and graphs[0].get("x") is None:
         features = entry.unlabelled
     if features == "constant":
@@ -123,6 +126,7 @@ def _set_features(entry: Entry, graphs: list[Data], features: str) -> None:
         set_degree(graphs, entry.degree_cap, entry.name)
     elif features == "scaled":
         graphs[0].x = NormalizeFeatures()(graphs[0]).x
+    return int(graphs[0].x.shape[1]) if features == "degree" else 0
 
 
 def _largest_component(graph: Data) -> Data:

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
 from mshgnn.data.dataset import METRICS, DataError, GraphDataset, Metric, Objective, Task
 from mshgnn.data.limits import FLOAT, check_file, check_limit
@@ -35,9 +36,10 @@ class Schema:
         metric: what they are measured by.
         target_names: target columns, in the order of a model's outputs.
         class_names: classes, in the order of a model's outputs.
-        node_labels: labels in the order of their one-hot columns; ``unseen="other"`` has one column more.
+        node_labels: labels in the order of their one-hot columns, which are the last; ``unseen="other"`` has one more.
         feature_names: columns of numbers that are node features.
         edge_names: columns of numbers that are edge features.
+        edge_labels: labels of edges in the order of their one-hot columns, after any numbers; another is refused.
         columns: the other columns by their role: ``smiles``, ``id``, ``split``.
         degree_cap: degrees from here on share the last column, where degrees are the features; else ``None``.
         unseen: a label that is not in ``node_labels`` goes to the ``other`` column, or is an ``error``.
@@ -55,6 +57,7 @@ class Schema:
     node_labels: tuple[Label, ...] = ()
     feature_names: tuple[str, ...] = ()
     edge_names: tuple[str, ...] = ()
+    edge_labels: tuple[Label, ...] = ()
     columns: Mapping[str, str] | None = None
     degree_cap: int | None = None
     unseen: Unseen = "error"
@@ -70,16 +73,21 @@ class Schema:
         if self.metric not in METRICS[self.objective]:
             valid = ", ".join(METRICS[self.objective])
             raise DataError(f"schema: metric {self.metric!r} is not one of {self.objective!r}; valid: {valid}")
-        for key in ("target_names", "class_names", "node_labels", "feature_names", "edge_names"):
+        for key in ("target_names", "class_names", "node_labels", "feature_names", "edge_names", "edge_labels"):
             if len(set(getattr(self, key))) != len(getattr(self, key)):
                 raise DataError(f"schema: {key} holds a name twice")
         for mean, std in ((self.feature_mean, self.feature_std), (self.target_mean, self.target_std)):
             if len(mean) != len(std) or not all(map(math.isfinite, (*mean, *std))) or any(value <= 0 for value in std):
                 raise DataError("schema: means and deviations must be finite, as many of each, deviations positive")
 
+    @property
+    def label_columns(self) -> int:
+        """How many of the last node features are one-hot labels."""
+        return len(self.node_labels) + (self.unseen == "other") if self.node_labels else 0
+
     def one_hot(self, labels: Sequence[Label], where: str) -> Tensor:
         """Labels as float32 ``[n, vocabulary]``, with the ``other`` column last; an unseen one is never mistaken."""
-        width = len(self.node_labels) + (self.unseen == "other")
+        width = self.label_columns
         check_limit("columns", width, f"{where}: different node labels")
         check_limit("memory", FLOAT * width * len(labels), where)
         place = {label: index for index, label in enumerate(self.node_labels)}
@@ -97,6 +105,21 @@ class Schema:
         check_limit("memory", FLOAT * num_nodes * (cap + 1), where)
         counts = torch.bincount(edge_index[1], minlength=num_nodes).clamp(max=cap)
         return torch.nn.functional.one_hot(counts, cap + 1).to(torch.float32)
+
+    def features(self, raw: Data, where: str) -> Tensor:
+        """The columns of a graph as it stands in a file: ``x`` as numbers, or ``labels``, or both, or neither."""
+        x: Tensor | None = raw.get("x")
+        labels: Sequence[Label] | None = raw.get("labels")
+        if self.node_labels:
+            if labels is None:
+                raise DataError(f"{where}: no node_labels, which the model was trained on")
+            coded = self.one_hot(labels, where)
+            return coded if x is None else torch.cat([x, coded], dim=1)
+        if self.degree_cap is not None:
+            return self.degrees(raw.edge_index, int(raw.num_nodes), where)
+        if x is None:
+            raise DataError(f"{where}: no node features, which the model was trained on")
+        return self.scaled(x)
 
     def class_number(self, name: str, where: str) -> int:
         """The number of a class; one that was not in the training data is refused with those that were."""
@@ -120,14 +143,17 @@ class Schema:
             train: indices of the training part.
             unseen: what becomes of labels that only the rest has.
         """
-        if dataset.task == "graph":
+        # a graph on the disk has plain features: nothing of them is read here
+        if not (self.node_labels or self.feature_names) and self.degree_cap is None:
+            rows = torch.empty(0)
+        elif dataset.task == "graph":
             rows = torch.cat([dataset.graphs[index].x for index in train.tolist()])
         else:
             rows = dataset.graphs[0].x[train]
         targets = dataset.labels()[train]
         changes: dict[str, Any] = {"unseen": unseen}
         if self.node_labels:
-            seen = rows.ne(0).any(dim=0).tolist()
+            seen = rows[:, -self.label_columns :].ne(0).any(dim=0).tolist()
             changes["node_labels"] = tuple(label for label, there in zip(self.node_labels, seen, strict=False) if there)
         elif self.degree_cap is not None:
             changes["degree_cap"] = int(rows.argmax(dim=1).max())
@@ -191,8 +217,8 @@ def _plain(key: str, value: Any, where: str | Path) -> Any:
         if not isinstance(value, list) or not all(isinstance(entry, int | float) for entry in value):
             raise wrong
         return tuple(float(entry) for entry in value)
-    if key.endswith("_names") or key == "node_labels":
-        kinds = int | str if key == "node_labels" else str
+    if key.endswith(("_names", "_labels")):
+        kinds = int | str if key.endswith("_labels") else str
         if not isinstance(value, list) or not all(isinstance(entry, kinds) for entry in value):
             raise wrong
         return tuple(value)

@@ -32,11 +32,11 @@ def set_constant(graphs: Sequence[Data]) -> None:
 def set_degree(graphs: Sequence[Data], cap: int, where: str | Path) -> None:
     """One-hot of the degree, as wide as the largest degree of all these graphs; from ``cap`` on they share a column.
 
-    The width looks at every graph, test graphs too: it is part of the committed numbers and tells no label. One dense
-    tensor is made and every graph gets its rows as a view: 0.7 GB on COLLAB (492 columns), the largest. ``where`` is
-    named when it would be too large.
+    What a model is trained on is cut to its training part (see :mod:`mshgnn.data.recoding`). One dense tensor is made
+    and every graph gets its rows as a view: 0.7 GB on COLLAB (492 columns), the largest. ``where`` is named when it
+    would be too large.
     """
-    degrees = [_degrees(graph) for graph in graphs]
+    degrees = [degrees_of(graph) for graph in graphs]
     capped = torch.cat(degrees).clamp(max=cap)
     check_limit("memory", FLOAT * len(capped) * (int(capped.max()) + 1), where)
     features = one_hot(capped)
@@ -47,7 +47,7 @@ def set_degree(graphs: Sequence[Data], cap: int, where: str | Path) -> None:
 def standardise(graphs: Sequence[Data], columns: int) -> None:
     """The first ``columns`` features with mean 0 and variance 1 over the nodes of all graphs; a constant becomes 0.
 
-    Test graphs count too: like the width of ``set_degree`` it tells no label.
+    Test graphs count too; it tells no label.
     """
     values = torch.cat([graph.x[:, :columns] for graph in graphs]).double()
     mean, deviation = values.mean(dim=0), values.std(dim=0, correction=0)
@@ -57,7 +57,8 @@ def standardise(graphs: Sequence[Data], columns: int) -> None:
         graph.x = torch.cat([scaled, graph.x[:, columns:]], dim=1)
 
 
-def _degrees(graph: Data) -> Tensor:
+def degrees_of(graph: Data) -> Tensor:
+    """How many edges end at each node, ``[n]``."""
     degrees: Tensor = degree(graph.edge_index[1], int(graph.num_nodes), dtype=torch.long)
     return degrees
 

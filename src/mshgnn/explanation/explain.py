@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from mshgnn.data.readers.stream import Row
+from mshgnn.data.readers.asked import Row
 from mshgnn.errors import UserError, did_you_mean
 from mshgnn.explanation.fidelity import Fidelity, Ruler
 from mshgnn.explanation.methods import METHODS, Importance, energy_by_band, energy_obstacle

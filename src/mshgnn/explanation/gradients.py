@@ -49,11 +49,11 @@ class IntegratedGradients(ExplainerAlgorithm):
     ) -> Explanation:
         """Node mask ``[N, d]`` and edge mask ``[M]``, both signed."""
         edges = self.explainer_config.edge_mask_type is not None
-        of_x, of_edges = torch.zeros_like(x), torch.zeros(edge_index.size(1))
+        of_x, of_edges = torch.zeros_like(x), x.new_zeros(edge_index.size(1))
         for step in range(self.steps):
             share = (step + 0.5) / self.steps
             scaled = (share * x).requires_grad_()
-            mask = torch.full((edge_index.size(1),), share, requires_grad=True)
+            mask = x.new_full((edge_index.size(1),), share).requires_grad_()
             if not edges:
                 said = model(scaled, edge_index, **kwargs).sum()
                 of_x += torch.autograd.grad(said, scaled)[0]

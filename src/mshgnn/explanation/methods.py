@@ -90,7 +90,7 @@ def _explained(
 
     A score is a number whatever the objective: as a probability it would be saturated, and a mask free to shrink.
     """
-    graph, score = question.graph, question.score
+    graph, score = question.placed, question.score
     with torch.no_grad():
         said = float(score(graph.x, graph.edge_index, **question.arguments))
     explainer = Explainer(
@@ -102,7 +102,7 @@ def _explained(
         edge_mask_type="object" if question.masks_reach else None,
     )
     with frozen(question.model):
-        return explainer(graph.x, graph.edge_index, **question.arguments)
+        return explainer(graph.x, graph.edge_index, **question.arguments).to("cpu")
 
 
 class _Relative(nn.Module):
@@ -138,8 +138,9 @@ def energy_by_band(question: Question) -> Tensor:
 
 @torch.no_grad()
 def _mean_over_layers(question: Question, compute: Callable[..., list[Tensor]]) -> Tensor:
-    layers = compute(question.graph.x, question.graph.edge_index, **question.arguments)
-    return torch.stack(layers).mean(dim=0)[: question.graph.edge_index.size(1)]  # loops that a model adds come last
+    layers = compute(question.placed.x, question.placed.edge_index, **question.arguments)
+    found = torch.stack(layers).mean(dim=0).cpu()
+    return found[: question.graph.edge_index.size(1)]  # loops that a model adds come last
 
 
 def _of_edges(question: Question, of_edges: Tensor) -> Importance:

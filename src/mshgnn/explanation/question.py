@@ -57,7 +57,8 @@ class Score(nn.Module):
 class Question:
     """One model, one graph as the model takes it, and what is asked.
 
-    ``edge_index`` has every edge both ways where the graph is undirected; a *link* is a pair of nodes with an edge.
+    ``edge_index`` has every edge both ways where the graph is undirected; a *link* is a pair of nodes with an edge. The
+    graph stays on the processor, as do all results; ``placed`` is where the model computes.
     """
 
     model: Model
@@ -97,21 +98,26 @@ class Question:
         """What edges ``[M]`` have, summed over both ways: ``[L]``."""
         return of_edges.new_zeros(self.links.size(1)).index_add(0, self.link_of_edge, of_edges)
 
+    @cached_property
+    def placed(self) -> Data:
+        """The graph on the model's device."""
+        return on_device_of(self.model, self.graph)
+
     @property
     def arguments(self) -> dict[str, Tensor]:
-        """What the score takes beside features and edges."""
-        attributes = self.graph.get("edge_attr")
+        """What the score takes beside features and edges, on the model's device."""
+        attributes = self.placed.get("edge_attr")
         return {} if attributes is None else {"edge_attr": attributes}
 
     @cached_property
     def masks_reach(self) -> bool:
         """Whether the model's messages heed PyG's edge masks."""
-        edges = self.graph.edge_index
+        edges = self.placed.edge_index
         if edges.size(1) == 0 or not any(isinstance(module, MessagePassing) for module in self.model.modules()):
             return False
-        mask = torch.ones(edges.size(1), requires_grad=True)
+        mask = torch.ones(edges.size(1), device=edges.device, requires_grad=True)
         with masked(self.score, mask, edges), torch.enable_grad():
-            said = self.score(self.graph.x, edges, **self.arguments)
+            said = self.score(self.placed.x, edges, **self.arguments)
             (gradient,) = torch.autograd.grad(said.sum(), mask, allow_unused=True)
         return gradient is not None and bool(gradient.any())
 
@@ -141,12 +147,12 @@ class Question:
     def _scores(self, graphs: Sequence[Data], items: Sequence[int]) -> Tensor:
         found = []
         for first, last in _chunks(graphs):
-            batch = Batch.from_data_list(list(graphs[first:last]))
+            batch = on_device_of(self.model, Batch.from_data_list(list(graphs[first:last])))
             outputs = self.model.eval()(
                 batch.x, batch.edge_index, batch.batch, edge_attr=batch.get("edge_attr"), batch_size=last - first
-            )
+            ).cpu()
             if self.node is not None:
-                outputs = outputs[batch.ptr[:-1] + torch.tensor(items[first:last])]
+                outputs = outputs[batch.ptr[:-1].cpu() + torch.tensor(items[first:last])]
             found.append(self.score.of_outputs(outputs))
         return torch.cat(found) if found else torch.empty(0)
 
@@ -176,8 +182,15 @@ def around_node(models: Sequence[Model], graphs: Sequence[Data], node: int) -> t
 
 @torch.no_grad()
 def _output(model: Model, graph: Data, node: int) -> Tensor:
-    outputs: Tensor = model.eval()(graph.x, graph.edge_index, edge_attr=graph.get("edge_attr"))
-    return outputs[node]
+    placed = on_device_of(model, graph)
+    outputs: Tensor = model.eval()(placed.x, placed.edge_index, edge_attr=placed.get("edge_attr"))
+    return outputs[node].cpu()
+
+
+def on_device_of(model: nn.Module, graph: Data) -> Data:
+    """A copy of the graph where the model's weights are; the graph itself where it is there already."""
+    device = next(model.parameters()).device
+    return graph if graph.x.device == device else graph.clone().to(device)
 
 
 def _depth(model: Model) -> int:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from torch_geometric.data import Data
 
 from mshgnn.data.dataset import DataError
-from mshgnn.data.readers.stream import Row, columns_of, stream_rows
+from mshgnn.data.readers.asked import Row
+from mshgnn.data.readers.stream import columns_of, stream_rows
 from mshgnn.errors import UserError, did_you_mean
 from mshgnn.predictor.ensemble import Ensemble
 from mshgnn.predictor.predict import columns_of_source, read_nodes
@@ -34,8 +35,6 @@ def choose_rows(model: Ensemble, path: Path, rows: Sequence[int], ids: Sequence[
         raise UserError(f"--row {min(rows)}: rows are counted from 0")
     if model.schema.task == "node":
         return _nodes(model, path, rows, ids)
-    if path.is_dir():
-        raise DataError(f"{path}: the model was trained on graphs one by one; give a .jsonl or a table of SMILES")
     if not path.exists():
         raise DataError(f"{path}: file not found")
     column = _id_column(model, path, columns_of(path)) if ids else None

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from mshgnn.lab.runner import Display
 from mshgnn.records.run import FoldKey, FoldResult, RunInfo
+from mshgnn.training.curves import oriented
 from mshgnn.training.loop import EpochReport
 
 
@@ -141,4 +142,7 @@ def finished_text(result: FoldResult) -> str:
     """A finished fold in a few words; its test metric is left for the rules to show."""
     curves = result.curves
     text = f"{result.key}: {curves.epochs} epochs in {result.seconds:.1f} s, train loss {curves.train_loss[-1]:.4f}"
-    return f"{text}, best validation {curves.validation_metric.max():.4f}" if curves.sizes[1] else text
+    if not curves.sizes[1]:
+        return text
+    best = oriented(curves.validation_metric, higher_is_better=curves.higher_is_better).argmax()
+    return f"{text}, best validation {curves.validation_metric[best]:.4f}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mshgnn.errors import UserError
+from mshgnn.errors import Failure, UserError
 
 
 class LabError(UserError):
@@ -21,7 +21,7 @@ class NothingFinished(StoreError):
     """A run that has no finished fold yet."""
 
 
-class RunFailed(RuntimeError):
+class RunFailed(Failure):
     """A run that could not be brought to its end, through no mistake in what was asked for."""
 
 

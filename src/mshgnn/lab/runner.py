@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, Protocol
 
 from mshgnn.lab.engines import Engine
 from mshgnn.lab.engines.local import LocalEngine
+from mshgnn.lab.engines.together import TogetherEngine
 from mshgnn.lab.errors import ExperimentError, NothingFinished
 from mshgnn.lab.experiment import Experiment
 from mshgnn.lab.fold import FoldJob
@@ -14,8 +16,9 @@ from mshgnn.lab.setup import LoadedData, check_model, load_data
 from mshgnn.lab.store import RunStore
 from mshgnn.lab.workers import decide_workers, parse_workers
 from mshgnn.machine import environment
-from mshgnn.records.run import NUMBERS_VERSION, FoldKey, FoldResult, Run, RunInfo
+from mshgnn.records.run import CUT_DEGREES_VERSION, NUMBERS_VERSION, FoldKey, FoldResult, Run, RunInfo
 from mshgnn.training.loop import EpochReport
+from mshgnn.training.parallel import ALONE, Workers
 
 EngineName = Literal["local", "ray"]
 
@@ -49,20 +52,36 @@ def run_experiment(
     jobs: str = "1",
     engine: EngineName = "local",
     ray_address: str | None = None,
+    ray_workers: int | None = None,
+    workers: Workers = ALONE,
+    say: Callable[[str], None] = lambda line: None,
 ) -> Run:
-    """Run every fold that ``folder`` does not hold yet, storing each as soon as it is finished."""
+    """Run every fold that ``folder`` does not hold yet, storing each as soon as it is finished.
+
+    Each fold is trained by all ``workers`` together, of which this is the first; or by ``ray_workers`` of a cluster.
+    ``say`` is told beforehand what a step on a large graph will take.
+    """
     data = load_data(experiment)
-    check_model(experiment, data.dataset)
+    if forecast := check_model(experiment, data.dataset):
+        say(forecast)
     info = run_info(experiment, data)
     store = RunStore(folder)
     with store.lock():
         store.begin(info)
         finished = {result.key: result for result in store.results()}
         todo = [FoldJob(experiment, key) for key in info.keys if key not in finished]
-        chosen = make_engine(engine, jobs, len(todo), experiment, data, ray_address)
+        chosen: Engine
+        if workers.are_several:
+            chosen = TogetherEngine(workers, folder, info.digest)
+        elif engine == "ray" and ray_workers is not None:
+            from mshgnn.lab.engines.ray_train import RayTrainEngine  # an optional extra
+
+            chosen = RayTrainEngine(ray_workers, ray_address, folder, info.digest)
+        else:
+            chosen = make_engine(engine, jobs, len(todo), experiment, data, ray_address)
         display.begin(info, len(finished))
         try:
-            if todo:
+            if todo or workers.are_several:
                 for result in chosen.run(todo, data, display.epoch):
                     store.save(result, info)
                     finished[result.key] = result
@@ -97,7 +116,7 @@ def run_info(experiment: Experiment, data: LoadedData) -> RunInfo:
         splits_name=data.splits.source,
         splits_checksum=data.splits.checksum,
         environment=environment(),
-        numbers=NUMBERS_VERSION,
+        numbers=CUT_DEGREES_VERSION if data.cuts_degrees(folds) else NUMBERS_VERSION,
     )
 
 

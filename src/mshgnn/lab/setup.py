@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from typing import NamedTuple, get_args
@@ -11,10 +12,12 @@ from torch import Tensor, nn
 
 from mshgnn.data import add_encoding, load, load_own
 from mshgnn.data.dataset import GraphDataset
-from mshgnn.data.splits import Splits, load_splits
+from mshgnn.data.recoding import training_cap, with_training_degrees
+from mshgnn.data.splits import Split, Splits, load_splits
 from mshgnn.lab.errors import ExperimentError
 from mshgnn.lab.experiment import DatasetChoice, Encoding, Experiment
 from mshgnn.lab.registry import CONTROLS, MODELS, build, known_options, measured_options, resolve
+from mshgnn.training.forecast import forecast
 
 
 class LoadedData(NamedTuple):
@@ -22,6 +25,16 @@ class LoadedData(NamedTuple):
 
     dataset: GraphDataset
     splits: Splits
+
+    def of_fold(self, fold: int) -> tuple[GraphDataset, Split]:
+        """The data set with the columns that the fold's training part shows, and the parts."""
+        split = self.splits.folds[fold]
+        return with_training_degrees(self.dataset, split.train), split
+
+    def cuts_degrees(self, folds: Sequence[int]) -> bool:
+        """Whether the training part of any of these folds lacks a degree that has a column in the whole set."""
+        whole = self.dataset.degree_columns - 1
+        return any(training_cap(self.dataset, self.splits.folds[fold].train) < whole for fold in folds)
 
 
 def load_data(experiment: Experiment) -> LoadedData:
@@ -33,6 +46,12 @@ def load_data(experiment: Experiment) -> LoadedData:
         dataset = load(choice.name, features=choice.features, largest_component=choice.largest_component)
     splits = load_splits(dataset, experiment.splits)  # before anything else: some lie in the graphs' masks
     return LoadedData(_with_features(dataset, choice), splits)
+
+
+def data_bytes(data: LoadedData) -> int:
+    """What the tensors of the graphs take."""
+    values = (value for graph in data.dataset.graphs for _, value in graph if isinstance(value, Tensor))
+    return sum(value.nbytes for value in values)
 
 
 def build_model(experiment: Experiment, dataset: GraphDataset, train: Tensor | None = None) -> nn.Module:
@@ -48,8 +67,11 @@ def build_model(experiment: Experiment, dataset: GraphDataset, train: Tensor | N
     return build(name, dataset.num_features, dataset.out_channels, task=dataset.task, options=options)
 
 
-def check_model(experiment: Experiment, dataset: GraphDataset) -> None:
-    """Raise before anything runs if the model cannot be built for the data set."""
+def check_model(experiment: Experiment, dataset: GraphDataset) -> str | None:
+    """Raise before anything runs if the model cannot be built for the data set, or its steps would not fit.
+
+    Returns what a step on a large whole graph will take, where that can be said.
+    """
     choice = experiment.model
     resolve(choice.name, choice.options)
     if dataset.edge_dim and "edge_dim" not in known_options(choice.name):
@@ -58,9 +80,9 @@ def check_model(experiment: Experiment, dataset: GraphDataset) -> None:
     if choice.name in CONTROLS:
         if dataset.task != "graph":
             raise ExperimentError(f"model.name: the control {choice.name!r} is for graph tasks, not {dataset.name}")
-        return
+        return None
     with torch.random.fork_rng():
-        build_model(experiment, dataset)
+        return forecast(build_model(experiment, dataset), dataset, experiment.training)
 
 
 def _with_features(dataset: GraphDataset, choice: DatasetChoice) -> GraphDataset:

@@ -2,6 +2,7 @@
 
     RUN/run.json                       what is run: experiment, checksums, version of the numbers, environment
     RUN/folds/seed0-fold03.json.gz     one finished fold: curves, environment, wall time, memory, digest of the run
+    RUN/folds/*.checkpoint             a fold that several workers are training, see training/checkpoint.py
     RUN/folds/*.damaged, *.other       files that failed their checksum or belong to another run, set aside
 
 Every file is written beside its place, synced and renamed, so it is there as a whole or not at all. Each
@@ -53,7 +54,7 @@ class RunStore:
 
     def begin(self, info: RunInfo) -> None:
         """Make the folder a run of ``info``, or check that it is one; then half-written files of a kill go."""
-        if self.exists and (difference := _difference(self.info(), info)):
+        if difference := self.difference(info):
             raise StoreError(f"{self.folder}: holds a run of another {difference}; choose another --out")
         try:
             (self.folder / "folds").mkdir(parents=True, exist_ok=True)
@@ -103,6 +104,14 @@ class RunStore:
             _set_aside(path, "other", "computed for another experiment, other data or by another version of the code")
             return None
         return result
+
+    def holds(self, key: FoldKey) -> bool:
+        """Whether a file of the fold is there; nothing is read or set aside."""
+        return self._path(key).exists()
+
+    def difference(self, info: RunInfo) -> str:
+        """In what the run that is there differs from ``info``, in words; empty where in nothing."""
+        return _difference(self.info(), info) if self.exists else ""
 
     def results(self) -> list[FoldResult]:
         """All finished folds, in the run's order."""

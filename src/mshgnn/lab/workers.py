@@ -28,9 +28,14 @@ def decide_workers(text: str, pending: int, experiment: Experiment, dataset: Gra
     seconds = elements * experiment.training.epochs * pending * SECONDS_PER_ELEMENT
     if seconds < 2 * SECONDS_TO_START:
         return 1
-    features_mb = sum(graph.x.numel() * graph.x.element_size() for graph in dataset.graphs) / 2**20
-    fitting = psutil.virtual_memory().available / 2**20 / (WORKER_MB + 3 * features_mb)
+    fitting = psutil.virtual_memory().available / 2**20 / worker_mb(dataset)
     return max(1, min(_cores(), pending, int(fitting)))
+
+
+def worker_mb(dataset: GraphDataset) -> float:
+    """The memory of one worker, roughly: the program, the features and two copies of them."""
+    features_mb = sum(graph.x.numel() * graph.x.element_size() for graph in dataset.graphs) / 2**20
+    return WORKER_MB + 3 * features_mb
 
 
 def parse_workers(text: str) -> int:

@@ -19,7 +19,9 @@ from mshgnn.nn.neighbour_sums import receiver_rows, sum_neighbours
 from mshgnn.nn.norm import batch_norm
 from mshgnn.nn.options import Between, Depth, Share, Width, checked
 from mshgnn.nn.readout import READOUTS, FrequencyReduction, Fusion, Gate, ReadoutName, make_readout
+from mshgnn.nn.sampled import reads_senders_degree, scale_of_sample
 from mshgnn.nn.update import UPDATES, Update, UpdateName
+from mshgnn.structure.neighbourhood import Neighbourhood
 
 
 class GraphModel(Model):
@@ -119,6 +121,78 @@ class GraphModel(Model):
             embed_channels, hidden_channels, out_channels, head_layers, dropout, drop_input=drop_input
         )
 
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None = None,
+        *,
+        edge_attr: Tensor | None = None,
+        batch_size: int | None = None,
+        neighbourhood: Neighbourhood | None = None,
+    ) -> Tensor:
+        """As :meth:`Model.forward`; with a ``neighbourhood`` the logits of its targets alone, ``[nodes[0], out]``."""
+        if neighbourhood is None:
+            return super().forward(x, edge_index, batch, edge_attr=edge_attr, batch_size=batch_size)
+        self._check_input(x, batch, edge_attr, batch_size)
+        h = self.encode(x)
+        for number in range(len(self.layers)):
+            receivers, edges = neighbourhood.of_layer(number)
+            attributes = None if edge_attr is None else edge_attr[:edges]
+            degree = neighbourhood.degree[:receivers]
+            h = self.advance(number, h, edge_index[:, :edges], attributes, receivers=receivers, degree=degree)
+        return self.decode(h)
+
+    @property
+    def hops(self) -> int | None:
+        """From how many hops away nodes reach another's output, each step by incoming edges alone.
+
+        ``None`` on graph tasks, and where a message also reads how many edges its senders have.
+        """
+        exact = self.task == "node" and not any(map(reads_senders_degree, self.messages))
+        return len(self.layers) if exact else None
+
+    def encode(self, x: Tensor) -> Tensor:
+        """The first states ``[N, d]`` of a node task, whose features are often a bag of words: dropout takes some."""
+        return as_dense(x) if self.encoder is None else self.feature_dropout(self.encoder(x))
+
+    def advance(
+        self,
+        number: int,
+        h: Tensor,
+        edge_index: Tensor,
+        edge_attr: Tensor | None = None,
+        *,
+        receivers: int,
+        degree: Tensor | None = None,
+    ) -> Tensor:
+        """One layer of a node task for the first ``receivers`` nodes: their next states ``[receivers, d]``.
+
+        Args:
+            number: of the layer, from 0.
+            h: states ``[n, d]``: the receivers, then whoever else sends to them.
+            edge_index: edges ``[2, m]`` to the receivers.
+            edge_attr: their features ``[m, edge_dim]``.
+            receivers: how many nodes get new states.
+            degree: their number of senders in the whole graph, where the edges are a sample.
+        """
+        scale = None if degree is None else scale_of_sample(self.messages[number], degree, edge_index[1])
+        edges, edge_attr = self._edges(edge_index, edge_attr, h.size(0))
+        if sum_neighbours(self.messages):
+            edges = receiver_rows(edges, h)
+        layer = self.layers[number]
+        assert isinstance(layer, Layer)
+        return layer.first(h, edges, edge_attr, receivers, scale)
+
+    def embedding_of(self, h: Tensor) -> Tensor:
+        """The embeddings that the head sees of last states ``[n, d]`` of a node task, or of a readout."""
+        return h if self.norm is None else self.norm(h)
+
+    def decode(self, h: Tensor) -> Tensor:
+        """The logits ``[n, out]`` of last states ``[n, d]`` of a node task."""
+        logits: Tensor = self.head(self.embedding_of(h))
+        return logits
+
     def _embedding(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, graphs: Graphs | None) -> Tensor:
         layers = self._run(x, edge_index, edge_attr)
         if self.readout is None or graphs is None:
@@ -127,13 +201,12 @@ class GraphModel(Model):
             embedding = self.readout((gated for _, gated in layers if gated is not None), *graphs)
         else:
             embedding = self.readout((h for h, _ in layers), *graphs)
-        return embedding if self.norm is None else self.norm(embedding)
+        return self.embedding_of(embedding)
 
     def _run(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Iterator[tuple[Tensor, Tensor | None]]:
         """The node states ``[N, d]``, the encoder's first, each with the gated sums of its layer's messages."""
         edges, edge_attr = self._edges(edge_index, edge_attr, x.size(0))
-        # A single graph is all that a node task learns from, and its features are often a bag of words.
-        h = as_dense(x) if self.encoder is None else self.feature_dropout(self.encoder(x))
+        h = self.encode(x)
         yield h, None
         if sum_neighbours(self.messages):
             edges = receiver_rows(edges, h)
@@ -193,3 +266,18 @@ class Layer(nn.Module):
         if self.update is None:
             return h, gated
         return self.update(h, m if own is None else own + m), gated
+
+    def first(
+        self, h: Tensor, edge_index: Tensor, edge_attr: Tensor | None, receivers: int, scale: Tensor | None
+    ) -> Tensor:
+        """The next states of the first ``receivers`` nodes ``[receivers, d]``, their messages times ``scale``.
+
+        Only they have all their edges, so only they are seen by the update and its batch norm.
+        """
+        assert self.update is not None
+        m = self.message(h, edge_index) if edge_attr is None else self.message(h, edge_index, edge_attr)
+        m, own = m[:receivers], h[:receivers]
+        if scale is not None:
+            m = m * scale
+        next_states: Tensor = self.update(own, m if self.update.root is None else self.update.root(own) + m)
+        return next_states

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from mshgnn.errors import UserError
 from mshgnn.nn.checks import check_features
+from mshgnn.nn.cost import sizes_of, step_bytes
 from mshgnn.nn.edges import as_edge_index
 from mshgnn.nn.graph_model import GraphModel
 from mshgnn.nn.model import Task
@@ -114,6 +115,14 @@ class MSHGNN(GraphModel):
         if preset not in PRESETS:
             raise UserError(f"preset must be one of {', '.join(PRESETS)}, got {preset!r}")
         return cls(in_channels, out_channels, **{**PRESETS[preset], **options})
+
+    def step_bytes(self, nodes: int, edges: int) -> int | None:
+        """What a training step on a whole graph of this size holds beside the data; ``None``: it cannot say.
+
+        See :mod:`mshgnn.nn.cost`.
+        """
+        sizes = sizes_of(self)
+        return None if sizes is None else step_bytes(sizes, nodes, edges)
 
     def edge_attention(self, x: Tensor, edge_index: Tensor, *, edge_attr: Tensor | None = None) -> list[Tensor]:
         """``alpha_vu`` of every edge and layer, ``L x [M]``; the readout must be frequency-aware.

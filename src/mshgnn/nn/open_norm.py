@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from mshgnn.ops.normalize import open_norm
+from mshgnn.ops.normalize import Standardize, open_norm
 
 MOMENTUM = 0.1
 EXTRA_CHANNELS = 2
@@ -23,6 +23,8 @@ class OpenNorm(nn.Module):
 
     mean: Tensor
     variance: Tensor
+    over_all: Standardize | None = None
+    """How to standardise over the nodes of all workers; set while several of them train together."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,10 +39,10 @@ class OpenNorm(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """The open features ``[N, d + 2]``."""
         # A compiled layer must not depend on the number of nodes; one node has no spread, which gives zeros there.
-        alone = not torch.compiler.is_compiling() and x.size(0) < 2
+        alone = not torch.compiler.is_compiling() and x.size(0) < 2 and self.over_all is None
         if not self.training or alone:
             return open_norm(x, self.mean.to(x.dtype), self.variance.to(x.dtype))[0]
-        features, mean, variance = open_norm(x)
+        features, mean, variance = open_norm(x, over_all=self.over_all)
         with torch.no_grad():
             self.mean.lerp_(mean.to(self.mean.dtype), MOMENTUM)
             self.variance.lerp_(variance.to(self.variance.dtype), MOMENTUM)

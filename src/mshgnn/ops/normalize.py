@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,21 @@ EPSILON = 1e-5
 ROWS_PER_CHUNK = 4096
 
 
-def open_norm(x: Tensor, mean: Tensor | None = None, variance: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+Standardize = Callable[[Tensor, float], tuple[Tensor, Tensor, Tensor, int]]
+"""From rows ``[N, 2]`` and an epsilon to standardised rows, the mean and the variance used, and how many rows count."""
+
+
+def open_norm(
+    x: Tensor, mean: Tensor | None = None, variance: Tensor | None = None, *, over_all: Standardize | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
     r"""Layer norm of each row, followed by the two numbers it removed, standardised over the rows.
 
     .. math::
         \Big[\, \frac{x_v - \mu_v}{\sqrt{\sigma_v^2 + \epsilon}} \;\Big|\; \frac{z_v - m}{\sqrt{s + \epsilon}} \,\Big],
         \qquad z_v = (\mu_v,\, \log(\sigma_v^2 + \epsilon))
 
-    ``m`` and ``s`` are mean and variance of ``z`` over the rows, or ``mean`` and ``variance`` where they are given.
+    ``m`` and ``s`` are mean and variance of ``z`` over the rows, or ``mean`` and ``variance`` where they are given;
+    ``over_all`` standardises ``z`` over more rows than these, those of all workers.
     Layer norm alone is blind to the scale of a node, and at width one to everything.
 
     Shapes: ``x [N, d]``, ``mean [2]``, ``variance [2]``.
@@ -32,6 +40,8 @@ def open_norm(x: Tensor, mean: Tensor | None = None, variance: Tensor | None = N
         The features ``[N, d + 2]``, ``m`` and ``s``; the last two have no gradient, nor have ``mean`` and ``variance``.
     """
     mean, variance = (None if given is None else given.detach() for given in (mean, variance))
+    if over_all is not None:
+        return _plain(x, mean, variance, over_all)
     # Whether torch compiles comes first: a compiled layer must not depend on the number of rows.
     kernels_apply = x.device.type == "cpu" and x.dtype == torch.float32 and get_backend() != reference.NAME
     if kernels_apply and is_eager(x) and len(x) > 0:
@@ -39,15 +49,20 @@ def open_norm(x: Tensor, mean: Tensor | None = None, variance: Tensor | None = N
     return _plain(x, mean, variance)
 
 
-def _plain(x: Tensor, mean: Tensor | None, variance: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+def _plain(
+    x: Tensor, mean: Tensor | None, variance: Tensor | None, over_all: Standardize | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
     row_mean = x.mean(1, keepdim=True)
     shifted = x - row_mean
     row_variance = shifted.square().mean(1, keepdim=True) + EPSILON
     removed = torch.cat([row_mean, row_variance.log()], dim=1)
-    if mean is None or variance is None:
-        mean, variance = removed.mean(0), removed.var(0, unbiased=False)
-    features = torch.cat([shifted * row_variance.rsqrt(), (removed - mean) * (variance + EPSILON).rsqrt()], dim=1)
-    return features, mean.detach(), variance.detach()
+    if over_all is not None:
+        scaled, mean, variance, _ = over_all(removed, EPSILON)
+    else:
+        if mean is None or variance is None:
+            mean, variance = removed.mean(0), removed.var(0, unbiased=False)
+        scaled = (removed - mean) * (variance + EPSILON).rsqrt()
+    return torch.cat([shifted * row_variance.rsqrt(), scaled], dim=1), mean.detach(), variance.detach()
 
 
 class _Fused(torch.autograd.Function):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
-from torch import Tensor
 from torch_geometric.data import Data
 
 from mshgnn.data.dataset import DataError, GraphDataset
+from mshgnn.data.mapped import MAPPED
+from mshgnn.data.readers.on_disk import RECEIVER_START
+from mshgnn.data.recoding import recoded_columns
 from mshgnn.data.schema import Schema
 
 
@@ -22,30 +23,28 @@ def recoded(dataset: GraphDataset, whole: Schema, own: Schema, *, edge_features:
     graphs = []
     for graph in dataset.graphs:
         changed = copy.copy(graph)
-        changed.x = _columns(graph.x, whole, own)
+        changed.x = recoded_columns(graph.x, whole, own)
         if own.target_mean:
             changed.y = (graph.y - torch.tensor(own.target_mean)) / torch.tensor(own.target_std)
         if not edge_features and "edge_attr" in changed:
             del changed["edge_attr"]
         graphs.append(changed)
-    edge_dim = dataset.edge_dim if edge_features else 0
-    return replace(dataset, graphs=graphs, num_features=int(graphs[0].x.shape[1]), edge_dim=edge_dim)
-
-
-def _columns(x: Tensor, whole: Schema, own: Schema) -> Tensor:
-    if whole.node_labels:
-        kept = [whole.node_labels.index(label) for label in own.node_labels]
-        others = sorted({*range(len(whole.node_labels))} - {*kept})
-        return torch.cat([x[:, kept], x[:, others].sum(dim=1, keepdim=True)], dim=1)
-    if own.degree_cap is not None:
-        return torch.cat([x[:, : own.degree_cap], x[:, own.degree_cap :].sum(dim=1, keepdim=True)], dim=1)
-    return own.scaled(x)
+    return replace(
+        dataset,
+        graphs=graphs,
+        num_features=int(graphs[0].x.shape[1]),
+        edge_dim=dataset.edge_dim if edge_features else 0,
+        degree_columns=0 if own.degree_cap is None else own.degree_cap + 1,
+    )
 
 
 def encoded(raw: Data, schema: Schema, where: str, *, width: int, edge_dim: int | None) -> Data:
     """A graph as it stands in a file, for a model of ``width`` features and ``edge_dim`` edge features."""
     graph = Data(edge_index=raw.edge_index, num_nodes=raw.num_nodes, y=torch.zeros(1))
-    graph.x = _features(raw, schema, where)
+    graph.x = schema.features(raw, where)
+    for name in (MAPPED, RECEIVER_START):  # of a graph that stays on the disk
+        if name in raw:
+            graph[name] = raw[name]
     if graph.x.shape[1] != width:
         raise DataError(f"{where}: {graph.x.shape[1]} node features, the model was trained on {width}")
     if edge_dim is not None:
@@ -57,17 +56,3 @@ def encoded(raw: Data, schema: Schema, where: str, *, width: int, edge_dim: int 
             raise DataError(f"{where}: {found} edge features, the model was trained on {edge_dim}")
         graph.edge_attr = attributes.reshape(-1, edge_dim)
     return graph
-
-
-def _features(raw: Data, schema: Schema, where: str) -> Tensor:
-    labels: Sequence[int | str] | None = raw.get("labels")
-    if schema.node_labels:
-        if labels is None:
-            raise DataError(f"{where}: no node_labels, which the model was trained on")
-        return schema.one_hot(labels, where)
-    if schema.degree_cap is not None:
-        return schema.degrees(raw.edge_index, int(raw.num_nodes), where)
-    if raw.get("x") is None:
-        raise DataError(f"{where}: no node features, which the model was trained on")
-    x: Tensor = raw.x
-    return schema.scaled(x)

@@ -49,11 +49,15 @@ class Drawer:
             return ()
         counts: Counter[int] = Counter()
         for graph in self.dataset.graphs[:500]:
-            counts.update(graph.x.argmax(dim=1).tolist())
+            counts.update(self._codes(graph))
         names = [str(label) for label in self.schema.node_labels]
         order = [column for column, _ in counts.most_common()]
         order += [column for column in range(len(names)) if column not in counts]
         return tuple(names[column] for column in order if column < len(names))
+
+    def _codes(self, graph: Data) -> list[int]:
+        """The place of every node's label in the schema; numbers come before the labels."""
+        return graph.x[:, -self.schema.label_columns :].argmax(dim=1).tolist()
 
     def _graph(self, graph: Data) -> Drawing | None:
         nodes = int(graph.num_nodes)
@@ -65,7 +69,7 @@ class Drawer:
         labels: list[int] = []
         if self.schema.node_labels:
             names = [str(label) for label in self.schema.node_labels]
-            labels = [self.number.get(names[column], 0) for column in graph.x.argmax(dim=1).tolist()]
+            labels = [self.number.get(names[column], 0) for column in self._codes(graph)]
         return Drawing(laid_out(nodes, edges), edges, labels)
 
     def _molecule(self, smiles: str) -> Drawing | None:

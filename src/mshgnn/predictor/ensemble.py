@@ -55,7 +55,7 @@ class Ensemble:
             raise UserError(f"{folder}: no trained model: there is no {CONFIG_FILE} in it (mshgnn train writes one)")
         config = load_config(folder / CONFIG_FILE)
         schema = Schema.load(folder / "schema.json")
-        members = tuple(Member.load(path) for path in member_folders(folder))
+        members = tuple(_load_member(path) for path in member_folders(folder))
         if not members:
             raise UserError(f"{folder}: no member is trained yet; run mshgnn train again to finish it")
         widths = {member.model.options["out_channels"] for member in members}
@@ -93,6 +93,12 @@ class Ensemble:
 
 
 def member_folders(folder: Path) -> list[Path]:
-    """The folders of trained members, in their order."""
+    """The folders of trained folds, in their order."""
     found = [path for path in folder.glob("model_*") if path.name[6:].isdigit()]
     return sorted((p for p in found if FoldReport.load(p) is not None), key=lambda path: int(path.name[6:]))
+
+
+def _load_member(folder: Path) -> Member:
+    """The member of a fold; of one in training that of its best epoch so far."""
+    report = FoldReport.load(folder)
+    return Member.load(folder / (report.kept if report else ""))

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from mshgnn.data import METRICS, DataError, GraphDataset
-from mshgnn.data.readers.asked import Cell, read_targets
-from mshgnn.data.readers.stream import Row
+from mshgnn.data.readers.asked import Cell, Row, read_targets
 from mshgnn.predictor.ensemble import Ensemble, OnError
 from mshgnn.predictor.predict import BARE_NODES, PredictionFailed, columns_of_source, predicted
 from mshgnn.training.objective import objective_of
@@ -29,7 +28,7 @@ class Evaluation(NamedTuple):
 
 def evaluate_file(model: Ensemble, path: Path, *, on_error: OnError = "stop") -> Evaluation:
     """Predict a file and compare with its own targets; a class that was not in the training data is refused."""
-    if path.suffix not in BARE_NODES:
+    if path.suffix not in BARE_NODES and not (model.schema.task == "graph" and path.is_dir()):
         _check_columns(model, path)
     values: list[Tensor] = []
     truth: list[Tensor] = []

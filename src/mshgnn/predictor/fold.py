@@ -4,34 +4,49 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from mshgnn.data.dataset import GraphDataset
 from mshgnn.data.readers.asked import Read
 from mshgnn.data.splits import Split
-from mshgnn.errors import UserError
+from mshgnn.errors import Failure, UserError
 from mshgnn.evaluation.rules import best_validation
 from mshgnn.models import MODELS, build, resolve
 from mshgnn.predictor.coding import recoded
 from mshgnn.predictor.config import TrainConfig
-from mshgnn.predictor.member import Member, Reach
+from mshgnn.predictor.member import Member
+from mshgnn.predictor.so_far import NAME, SoFar, clear
 from mshgnn.records.codec import write_atomically
 from mshgnn.training.checkpoint import Checkpoint
 from mshgnn.training.curves import CURVE_NAMES, Curves, json_number, oriented
 from mshgnn.training.loop import EpochReport, train_fold
 from mshgnn.training.objective import objective_of
+from mshgnn.training.parallel import ALONE, Workers
 from mshgnn.training.seeding import fold_seed
 
 FOLD_FILE, CURVES_FILE, CHECKPOINT_FILE = "fold.json", "curves.json", "checkpoint.safetensors"
 
 
-class TrainingFailed(RuntimeError):
+class TrainingFailed(Failure):
     """A training that could not be brought to its end, through no mistake in what was asked for."""
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """A disk that is full, or gone, ends a training with one line; files that are there already stay whole."""
+    try:
+        yield
+    except OSError as error:
+        raise TrainingFailed(
+            f"{folder}: cannot be written ({error.strerror or error}); put that right, then the same command goes on"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -47,6 +62,8 @@ class FoldReport:
     num_parameters: int
     train_loss: tuple[float, ...]
     validation_metric: tuple[float, ...]
+    kept: str = ""
+    """The folder below the fold's that holds the member, while it is trained (see :mod:`~mshgnn.predictor.so_far`)."""
 
     def save(self, folder: Path) -> None:
         """Write it; a fold that has this file can be loaded."""
@@ -64,7 +81,10 @@ class FoldReport:
             content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             for key in ("train_loss", "validation_metric"):
                 content[key] = tuple(float(value) for value in content[key])
-            return cls(**content)
+            report = cls(**content)
+            if report.kept and not NAME.fullmatch(report.kept):
+                raise ValueError(f"it names {report.kept[:40]!r}")
+            return report
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise UserError(f"{path} is damaged: {error}") from None
 
@@ -88,11 +108,13 @@ def train_member(
     digest: str,
     folder: Path,
     on_epoch: Callable[[EpochReport], None],
+    workers: Workers = ALONE,
 ) -> FoldReport:
-    """Train one fold and write it into ``folder``; on Ctrl-C the best epoch so far is written, too.
+    """Train one fold and write it into ``folder``; on Ctrl-C, or a kill, the best epoch so far is there, too.
 
     An interrupted fold that has at least one epoch is returned with ``finished`` false. A fold that was stopped,
-    also by a kill, goes on from its last checkpoint, and ends as if it had not been.
+    also by a kill, goes on from its last checkpoint, and ends as if it had not been. The first of the ``workers``
+    writes.
     """
     member, dataset = untrained(config, read, split, number)
     reports: list[EpochReport] = []
@@ -103,6 +125,26 @@ def train_member(
         reports.append(report._replace(validation_metric=metric))
         on_epoch(reports[-1])
 
+    def report_of(chosen: int, *, finished: bool, kept: str = "") -> FoldReport:
+        return FoldReport(
+            digest,
+            finished,
+            chosen,
+            round(checkpoint.seconds, 1),
+            member.model.num_parameters,
+            tuple(report.train_loss for report in reports),
+            tuple(float(report.validation_metric or 0.0) for report in reports),
+            kept,
+        )
+
+    def name_it(kept: str, chosen: int) -> None:
+        report_of(chosen, finished=False, kept=kept).save(folder)
+
+    def keep(weights: Mapping[str, Tensor], epoch: int) -> None:
+        if math.isfinite(reports[epoch].train_loss):
+            so_far(weights, epoch)
+
+    so_far = SoFar(folder, member, dataset, split, number, name_it)
     checkpoint, finished = Checkpoint(folder / CHECKPOINT_FILE, digest), True
     try:
         curves = train_fold(
@@ -114,6 +156,8 @@ def train_member(
             see,
             keep_best=True,
             checkpoint=checkpoint,
+            on_checkpoint=keep,
+            workers=workers,
         )
         chosen = best_validation([curves]).epochs[0] + 1
     except KeyboardInterrupt:
@@ -125,21 +169,16 @@ def train_member(
         chosen = max(range(len(metrics)), key=lambda i: float(oriented(metrics[i], higher_is_better=better))) + 1
     if not math.isfinite(reports[chosen - 1].train_loss):
         raise TrainingFailed(f"fold {number + 1}: the loss is no number after the first epoch; try a smaller rate")
-    _with_reach(member, dataset, split, number).save(folder)
-    if finished:
-        write_atomically(folder / CURVES_FILE, (json.dumps(_in_units(curves, units).to_dict()) + "\n").encode())
-    report = FoldReport(
-        digest,
-        finished,
-        chosen,
-        round(checkpoint.seconds, 1),
-        member.model.num_parameters,
-        tuple(report.train_loss for report in reports),
-        tuple(float(report.validation_metric or 0.0) for report in reports),
-    )
-    report.save(folder)
-    if finished:
-        checkpoint.remove()
+    report = report_of(chosen, finished=finished)
+    if workers.is_first:
+        with writing(folder):
+            member.reaching(dataset, split, number).save(folder)
+            if finished:
+                write_atomically(folder / CURVES_FILE, (json.dumps(_in_units(curves, units).to_dict()) + "\n").encode())
+            report.save(folder)
+            clear(folder)
+            if finished:
+                checkpoint.remove()
     return report
 
 
@@ -161,17 +200,6 @@ def untrained(config: TrainConfig, read: Read, split: Split, number: int) -> tup
         torch.manual_seed(fold_seed(config.seed, number))
         model = build(name, dataset.num_features, dataset.out_channels, task=dataset.task, options=options)
     return Member(model, schema), dataset
-
-
-def _with_reach(member: Member, dataset: GraphDataset, split: Split, seed: int) -> Member:
-    """The trained member with the reach of its training part, measured against the test part."""
-    if dataset.task == "node":
-        embeddings = member.compute(dataset.graphs).embeddings
-        parts = embeddings[split.train], embeddings[split.test]
-    else:
-        train, test = ([dataset.graphs[index] for index in part.tolist()] for part in (split.train, split.test))
-        parts = member.compute(train).embeddings, member.compute(test).embeddings
-    return replace(member, reach=Reach.of(*parts, seed))
 
 
 def _units(dataset: GraphDataset, member: Member) -> float:

@@ -7,7 +7,7 @@ A folder ``model_0`` holds ``config.json`` and ``model.safetensors`` (see ``save
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +17,10 @@ from safetensors.torch import load, save
 from torch import Tensor
 from torch_geometric.data import Data
 
+from mshgnn.data.dataset import GraphDataset
+from mshgnn.data.mapped import MAPPED
 from mshgnn.data.schema import Schema
+from mshgnn.data.splits import Split
 from mshgnn.errors import UserError
 from mshgnn.machine import Device, find_device
 from mshgnn.models import from_pretrained
@@ -25,10 +28,15 @@ from mshgnn.nn import Model
 from mshgnn.predictor.coding import encoded
 from mshgnn.records.codec import write_atomically
 from mshgnn.training.batches import GraphBatch, PackedGraphs, whole_graph
+from mshgnn.training.layerwise import LayerByLayer
+from mshgnn.training.node_store import NodeStore
 
 SCHEMA_FILE, REACH_FILE = "schema.json", "reach.safetensors"
 MOST_REFERENCES = 2_000
 """So many training items stand for all of them when a distance is measured."""
+
+LARGE = 2_000_000
+"""Nodes and edges above which the one graph of a node task is taken in pieces."""
 
 
 class Reach(NamedTuple):
@@ -84,12 +92,16 @@ class Member:
         place = find_device(device)
         self.model.eval().to(place)
         batches: Sequence[GraphBatch]
-        if self.schema.task == "node":
-            batches = [whole_graph(graphs[0], sparse=False)]
+        if self.schema.task == "node" and self._goes_by_layers(graphs[0]):
+            everything = torch.arange(int(graphs[0].num_nodes))
+            embeddings = LayerByLayer(NodeStore.of(graphs[0]), everything, place).embeddings(self.model)
         else:
-            packed = PackedGraphs.pack(_with_edge_features(graphs, self.model.edge_dim))
-            batches = packed.evaluation_batches(1)
-        embeddings = torch.cat([self._embed(batch.to(place)) for batch in batches])
+            if self.schema.task == "node":
+                batches = [whole_graph(graphs[0], sparse=False)]
+            else:
+                packed = PackedGraphs.pack(_with_edge_features(graphs, self.model.edge_dim))
+                batches = packed.evaluation_batches(1)
+            embeddings = torch.cat([self._embed(batch.to(place)) for batch in batches])
         values = self.as_values(self.model.head(embeddings).cpu())
         return Computed(values, embeddings.cpu())
 
@@ -97,6 +109,21 @@ class Member:
         return self.model.embed(
             batch.x, batch.edge_index, batch.batch, edge_attr=batch.edge_attr, batch_size=batch.num_graphs
         )
+
+    def reaching(self, dataset: GraphDataset, split: Split, seed: int) -> Member:
+        """The trained member with the reach of its training part, measured against the test part."""
+        if dataset.task == "node":
+            embeddings = self.compute(dataset.graphs).embeddings
+            parts = embeddings[split.train], embeddings[split.test]
+        else:
+            train, test = ([dataset.graphs[index] for index in part.tolist()] for part in (split.train, split.test))
+            parts = self.compute(train).embeddings, self.compute(test).embeddings
+        return replace(self, reach=Reach.of(*parts, seed))
+
+    def _goes_by_layers(self, graph: Data) -> bool:
+        """Whether a graph is taken layer by layer: it is on the disk, or large, and the model allows it."""
+        large = MAPPED in graph or int(graph.num_nodes) + graph.edge_index.size(1) > LARGE
+        return large and getattr(self.model, "hops", None) is not None
 
     def as_values(self, outputs: Tensor) -> Tensor:
         """Outputs of the model as probabilities, or as numbers in the units of the file."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -15,9 +15,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from mshgnn.data.dataset import DataError
+from mshgnn.data.readers.asked import Cell, Row
 from mshgnn.data.readers.node_tables import node_tables, read_bare_nodes
 from mshgnn.data.readers.npz_graph import read_bare_npz
-from mshgnn.data.readers.stream import Row, columns_of, read_bare_line, stream_rows
+from mshgnn.data.readers.on_disk import is_on_disk, read_bare_on_disk
+from mshgnn.data.readers.stream import columns_of, read_bare_line, stream_rows
 from mshgnn.predictor.columns import Columns
 from mshgnn.predictor.ensemble import Ensemble, OnError, Prediction
 
@@ -56,7 +58,7 @@ def columns_of_source(model: Ensemble, path: Path) -> list[str]:
     """The columns of a file as the rows of ``predicted`` have them."""
     if model.schema.task == "graph":
         return columns_of(path)
-    return ["node"] if path.suffix in BARE_NODES else columns_of(_node_tables(path)[0])
+    return ["node"] if _bare_reader(path) else columns_of(_node_tables(path)[0])
 
 
 def predicted(model: Ensemble, path: Path, *, on_error: OnError = "skip", chunk: int = CHUNK) -> Iterator[Chunk]:
@@ -88,8 +90,8 @@ def _node_rows(model: Ensemble, path: Path) -> tuple[list[Row], Prediction]:
 
 def read_nodes(model: Ensemble, path: Path) -> tuple[list[Row], Data, str]:
     """The nodes of the one graph of a node task as rows, the graph as it stands in the file, and where that is."""
-    if path.suffix in BARE_NODES:
-        graph, targets = BARE_NODES[path.suffix](path)
+    if reader := _bare_reader(path):
+        graph, targets = reader(path)
         (target,) = model.target_names
         given = [{target: value} for value in targets] or [{}] * int(graph.num_nodes)
         rows = [Row(f"{path}: node {n}", {"node": str(n)}, cells, None) for n, cells in enumerate(given)]
@@ -98,6 +100,11 @@ def read_nodes(model: Ensemble, path: Path) -> tuple[list[Row], Data, str]:
     listed = [{name: cells[row] for name, cells in nodes.columns.items()} for row in range(len(nodes))]
     rows = [Row(nodes.where(index), cells, cells, None) for index, cells in enumerate(listed)]
     return rows, graph, str(nodes.path)
+
+
+def _bare_reader(path: Path) -> Callable[[Path], tuple[Data, list[Cell]]] | None:
+    """What reads a graph whose nodes are numbered; ``None`` for tables, whose nodes have names."""
+    return read_bare_on_disk if path.is_dir() and is_on_disk(path) else BARE_NODES.get(path.suffix)
 
 
 def _node_tables(path: Path) -> tuple[Path, Path]:

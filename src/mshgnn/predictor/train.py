@@ -17,11 +17,13 @@ from mshgnn.machine import find_device
 from mshgnn.models import MODELS, resolve
 from mshgnn.predictor.config import TrainConfig, load_config
 from mshgnn.predictor.ensemble import CONFIG_FILE
-from mshgnn.predictor.fold import FoldReport, train_member, untrained
+from mshgnn.predictor.fold import FoldReport, train_member, untrained, writing
 from mshgnn.predictor.splitting import make_folds, settle, splits_json
 from mshgnn.predictor.summary import Summary, summarise
-from mshgnn.records.codec import checksum, first_difference, write_atomically
+from mshgnn.records.codec import TEMPORARY, checksum, first_difference, write_atomically
+from mshgnn.training.forecast import forecast
 from mshgnn.training.loop import EpochReport
+from mshgnn.training.parallel import ALONE, Workers
 
 
 class Watcher(Protocol):
@@ -42,14 +44,46 @@ def train(config: TrainConfig, folder: Path, watcher: Watcher) -> Summary:
 
     On Ctrl-C the folder holds the best epoch so far; the summary says so.
     """
+    summary = train_together(config, folder, watcher, ALONE)
+    assert summary is not None, "a worker by itself is the first"
+    return summary
+
+
+def train_together(config: TrainConfig, folder: Path, watcher: Watcher, workers: Workers) -> Summary | None:
+    """The same by several workers that all call this; the first of them writes, and has the summary."""
     config, read, rows, folds = gather(config)
     watcher.say(describe(read, config, folds))
     _warn(read, config, folds, watcher)
-    untrained(config, read, folds[0], 0)  # refuses what the model cannot take
+    first, dataset = untrained(config, read, folds[0], 0)  # refuses what the model cannot take
+    if said := forecast(first.model, dataset, config.training):
+        watcher.say(said)
     digests = _digests(config, read, folds)
-    _prepare(config, read, folds, rows, digests, folder)
-    reports, interrupted = _train_folds(config, read, folds, digests, folder, watcher)
-    return summarise(config, read, folds[: len(reports)], rows, reports, folder, interrupted=interrupted)
+    if workers.is_first:
+        _prepare(config, read, folds, rows, digests, folder)
+    reports, interrupted = _train_folds(config, read, folds, digests, folder, watcher, workers)
+    if not workers.is_first:
+        return None
+    with writing(folder):
+        return summarise(config, read, folds[: len(reports)], rows, reports, folder, interrupted=interrupted)
+
+
+class Unheard:
+    """A watcher of a training far away, whom nobody hears."""
+
+    def say(self, line: str) -> None:
+        """Nothing."""
+
+    def begin(self, fold: int, folds: int, todo: int) -> Callable[[EpochReport], None]:
+        """Nothing."""
+        return lambda report: None
+
+    def end(self) -> None:
+        """Nothing."""
+
+
+def train_silently(config: TrainConfig, folder: Path, workers: Workers) -> Summary | None:
+    """:func:`train_together` on some node of a cluster."""
+    return train_together(config, folder, Unheard(), workers)
 
 
 class Gathered(NamedTuple):
@@ -133,23 +167,35 @@ def _prepare(
             old = FoldReport.load(folder / f"model_{number}")
             if old is not None and old.digest != digest:
                 raise UserError(f"{folder}: was trained on {config.data} before it changed; choose another --out")
-    elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    elif folder.exists() and (not folder.is_dir() or any(not _is_half(file) for file in folder.iterdir())):
         raise UserError(f"{folder}: is not empty and no model; choose another --out")
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, config.to_yaml().encode())  # first: a kill right after it is gone on from
         write_atomically(folder / "schema.json", read.schema.to_json().encode())
         write_atomically(folder / "splits.json", splits_json(folds, rows).encode())
-        write_atomically(path, config.to_yaml().encode())
     except OSError as error:
         raise UserError(f"{folder}: cannot be written ({error.strerror})") from None
 
 
+def _is_half(file: Path) -> bool:
+    """Whether a kill left it where the description of a training was about to be."""
+    return file.name.startswith(f"{CONFIG_FILE}.") and file.name.endswith(TEMPORARY)
+
+
 def _train_folds(
-    config: TrainConfig, read: Read, folds: list[Split], digests: list[str], folder: Path, watcher: Watcher
+    config: TrainConfig,
+    read: Read,
+    folds: list[Split],
+    digests: list[str],
+    folder: Path,
+    watcher: Watcher,
+    workers: Workers,
 ) -> tuple[list[FoldReport], bool]:
     """The reports of all folds, fewer after Ctrl-C."""
     reports: list[FoldReport] = []
-    found = [FoldReport.load(folder / f"model_{number}") for number in range(len(folds))]
+    places = [folder / f"model_{number}" for number in range(len(folds))]
+    found = workers.agree([FoldReport.load(place) for place in places] if workers.is_first else [])
     done = [old is not None and old.finished for old in found]
     try:
         for number, split in enumerate(folds):
@@ -159,8 +205,8 @@ def _train_folds(
                 reports.append(old)
                 continue
             on_epoch = watcher.begin(number, len(folds), done[number:].count(False))
-            into = folder / f"model_{number}"
-            reports.append(train_member(config, read, split, number, digests[number], into, on_epoch))
+            report = train_member(config, read, split, number, digests[number], places[number], on_epoch, workers)
+            reports.append(report)
             if not reports[-1].finished:
                 break
     except KeyboardInterrupt:

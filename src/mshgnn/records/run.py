@@ -14,6 +14,10 @@ from mshgnn.training.curves import Curves
 NUMBERS_VERSION = 1
 """Counts up whenever a change of the code moves the numbers of any experiment: folds of two versions are not mixed."""
 
+CUT_DEGREES_VERSION = 2
+"""Instead of it for runs in which a training part lacks degrees that the whole set has: version 1 gave its model
+columns for them. All other runs kept their numbers and go on. The next :data:`NUMBERS_VERSION`, for all, is 3."""
+
 
 class FoldKey(NamedTuple):
     """Which fold of which seed."""
@@ -76,7 +80,7 @@ class RunInfo:
     splits_checksum: str
     environment: Mapping[str, str]
     numbers: int = 0
-    """The :data:`NUMBERS_VERSION` that computes the folds; 0 in runs from before there was one."""
+    """The version of the numbers (see :data:`NUMBERS_VERSION`); 0 in runs from before there was one."""
 
     @property
     def digest(self) -> str:

@@ -98,7 +98,8 @@ def train_first(experiment: Experiment, display: Display) -> Trained:
 @torch.no_grad()
 def embed_test_graphs(model: nn.Module, data: LoadedData) -> Tensor:
     """What the model's head sees of the test graphs, ``[graphs, D]``."""
-    packed = PackedGraphs.pack(data.dataset.graphs).take(data.splits.folds[0].test)
+    dataset, split = data.of_fold(0)
+    packed = PackedGraphs.pack(dataset.graphs).take(split.test)
     (batch,) = packed.batches([0, len(packed)])
     model.eval()
     embed: Any = model.embed
@@ -169,5 +170,5 @@ def labels_of_test(data: LoadedData) -> Tensor:
 
 def joint_responses(trained: Trained) -> tuple[Response, ...]:
     """Shares of energy by layer and band, over the edges of test graphs."""
-    graphs = trained.data.dataset.graphs
-    return responses_on(trained.model, [graphs[item] for item in trained.data.splits.folds[0].test])
+    dataset, split = trained.data.of_fold(0)
+    return responses_on(trained.model, [dataset.graphs[item] for item in split.test])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mshgnn.benchmarks.footprint import measure_footprints
 from mshgnn.errors import UserError
 from mshgnn.lab.errors import RunFailed
 from mshgnn.lab.experiment import Experiment
@@ -14,7 +16,7 @@ from mshgnn.lab.runner import Display, default_folder, run_experiment
 from mshgnn.lab.store import RunStore
 from mshgnn.lab.suite import load_experiments
 from mshgnn.records.record import Record
-from mshgnn.reproduction.layout import JOINT_SEEN
+from mshgnn.reproduction.layout import CONTROLS, JOINT_SEEN
 
 
 @dataclass(frozen=True)
@@ -27,12 +29,14 @@ class Target:
     figures: tuple[str, ...] = ()
     trains_in_place: bool = False
     """Whether the picture trains its cells itself, one fold each, since it needs the models and not their curves."""
+    footprints_of: str | None = None
+    """The data set on whose test graphs inference time and memory of the models are measured, into ``joint-cost``."""
 
 
 TARGETS = {
     "table-1": Target("graph", tables=("graph-models", "graph-differences")),
     "table-2": Target("node", tables=("node-models",)),
-    "table-3": Target("joint", tables=("joint",)),
+    "table-3": Target("joint", tables=("joint",), footprints_of="structure-frequency-fixed"),
     "figure-1": Target(figures=("stars",)),
     "figure-3": Target("ablation", figures=("ablation-encoding", "ablation-frequencies", "ablation-readout")),
     "figure-4": Target("joint", only=JOINT_SEEN, trains_in_place=True),
@@ -93,6 +97,24 @@ def run_cells(experiments: Sequence[Experiment], display: Display, jobs: str, ou
         except (RunFailed, UserError) as error:
             failed.append(f"{experiment.name}: {error}")
     return failed
+
+
+def measure_costs(target: Target, experiments: Sequence[Experiment], out: Path) -> None:
+    """Inference time and memory of the networks among the experiments, as ``out/joint-cost.json``."""
+    networks = [
+        experiment
+        for experiment in experiments
+        if experiment.dataset.name == target.footprints_of and experiment.model.name not in CONTROLS
+    ]
+    found = measure_footprints(networks) if networks else []
+    costs = {
+        experiment.name.rsplit("/", 1)[1]: {
+            "inference_ms": round(1e3 * cost.inference_seconds, 2),
+            "peak_mb": round(cost.peak_memory_mb, 2),
+        }
+        for experiment, cost in zip(networks, found, strict=True)
+    }
+    (out / "joint-cost.json").write_text(json.dumps(costs, indent=1) + "\n", encoding="utf-8")
 
 
 def _folds(record: Record) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,10 @@ from mshgnn.reproduction.layout import SETS
 SUITES = ("graph", "node", "tuned", "joint")
 """Whose records are in the tables of models; no cell is in two of them."""
 
-MEASUREMENTS = ("*.json", "bench/*.json", "molecules/*/*/*.json")
+WORTH_SUITES = ("neighbours", "multitask", "attributes", "heterophily")
+"""Functions of neighbours' values, PNA's benchmark, continuous attributes, neighbours of another class."""
+
+MEASUREMENTS = ("*.json", "bench/*.json", "molecules/*/*/*.json", "scale/*.json")
 """Where plain JSON lies."""
 
 
@@ -30,6 +33,10 @@ class Results:
     """By data set and model: trained on all that is not test, without regularisation, to see what it memorises."""
     measurements: dict[str, Any]
     """By path without its ending: ceilings, speed, memory, comparisons on own data."""
+    worth: dict[str, dict[tuple[str, str], Record]] = field(default_factory=dict)
+    """By suite, then data set and model: where a harmonic message might be worth its place."""
+    scale: dict[tuple[str, str], Record] = field(default_factory=dict)
+    """By data set and way to batch: steps on parts of a graph beside steps on the whole."""
 
     def cell(self, dataset: str, model: str, rule: str = HEADLINE) -> str:
         """``mean ± std`` in percent under a rule, or a dash where nothing was run."""
@@ -47,7 +54,12 @@ def cell(record: Record | None, rule: str) -> str:
         return "–"
     result = record.rules[rule]
     spread = "" if len(result.per_fold) == 1 else f" ± {100 * result.std:.1f}"
-    return f"{100 * result.mean:.1f}{spread}{' (old form)' if of_old_preset(record) else ''}"
+    return f"{100 * result.mean:.1f}{spread}{_form(record)}"
+
+
+def _form(record: Record) -> str:
+    """What a reader must know of a model that has changed since it was run."""
+    return " (old form)" if of_old_preset(record) or of_full_stable(record) else ""
 
 
 def of_old_preset(record: Record) -> bool:
@@ -57,6 +69,12 @@ def of_old_preset(record: Record) -> bool:
     """
     choice = record.info.experiment["model"]
     return choice["name"] in ("msh-paper", "msh-released") and "raw_up_to" not in choice
+
+
+def of_full_stable(record: Record) -> bool:
+    """Whether a run of `stable` is from before its generator was factored, so that its options have no ``rank``."""
+    choice = record.info.experiment["model"]
+    return choice["name"] == "msh-stable" and "rank" not in choice
 
 
 def runs(record: Record) -> str:
@@ -77,7 +95,9 @@ def load_results(folder: Path) -> Results:
     }
     trials = {question.name: _in_order(load_suite(question)) for question in sorted((folder / "trials").glob("*/"))}
     records = {key: record for suite in SUITES for key, record in load_suite(folder / suite).items()}
-    return Results(records, trials, load_suite(folder / "capacity"), measurements)
+    worth = {suite: load_suite(folder / suite) for suite in WORTH_SUITES}
+    capacity, scale = (load_suite(folder / name) for name in ("capacity", "scale"))
+    return Results(records, trials, capacity, measurements, worth, scale)
 
 
 def _in_order(trials: dict[tuple[str, str], Record]) -> list[Record]:

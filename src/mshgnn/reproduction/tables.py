@@ -9,14 +9,16 @@ from typing import Any
 
 from mshgnn.evaluation.rules import HEADLINE, RULES
 from mshgnn.report.markdown import fill_tables, markdown
+from mshgnn.reproduction import scale
 from mshgnn.reproduction.goals import goals
 from mshgnn.reproduction.layout import CONTROLS, GRAPH_SETS, JOINT_SETS, MODELS, NODE_SETS, TUNED
 from mshgnn.reproduction.molecules import table as molecule_tables
 from mshgnn.reproduction.paired import graph_differences, graph_losses
 from mshgnn.reproduction.published import held_out_figures, paper_figures
-from mshgnn.reproduction.results import Results, cell, runs
+from mshgnn.reproduction.results import WORTH_SUITES, Results, cell, runs
 from mshgnn.reproduction.selection_bias import selection_bias
 from mshgnn.reproduction.trials import TRIAL_QUESTIONS, trials
+from mshgnn.reproduction.worth import worth
 
 
 def models_by_set(results: Results, sets: dict[str, str], shown: Iterable[str] = MODELS) -> str:
@@ -164,16 +166,33 @@ def bench(results: Results) -> str:
 
 
 def _reached(goal: dict[str, Any] | None) -> str:
-    """What was measured for a goal, and whether that misses it; a dash where a run left it out."""
+    """What was measured for a goal, and where it is missed what the layer's parts alone would reach."""
     if goal is None:
         return "–"
-    return f"{goal['measured']:.2g}" + ("" if goal["met"] else " (missed)")
+    missed = "(missed)" if goal.get("parts") is None else f"(missed; parts {goal['parts']:.2g})"
+    return f"{goal['measured']:.2g}" + ("" if goal["met"] else f" {missed}")
 
 
 def _conditions(environment: dict[str, Any]) -> str:
     """Threads, and what malloc did with freed memory."""
     threads = int(environment["threads"])
     return f"{threads} thread{'s' if threads > 1 else ''}, freed memory {environment['freed_memory']}"
+
+
+def bench_scale(results: Results) -> str:
+    """A full-batch training step as the graph grows, beside the same work with its senders in the cache."""
+    found = results.measurements.get("bench-scale", {"rows": [], "local_rows": []})
+    rows = [
+        [
+            f"{row['edges']:,}",
+            f"{row['nodes']:,}",
+            f"{row['step_seconds']:.3g}",
+            f"{twin['step_seconds']:.3g}",
+            f"{row['peak_bytes'] / 1e9:.1f}",
+        ]
+        for row, twin in zip(found["rows"], found["local_rows"], strict=True)
+    ]
+    return markdown(["directed edges", "nodes", "step, s", "senders in the cache, s", "peak memory, GB"], rows)
 
 
 def fuzz(results: Results) -> str:
@@ -223,13 +242,22 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "capacity": capacity,
     "selection-bias": selection_bias,
     **{f"trials-{question}": partial(trials, question=question) for question in TRIAL_QUESTIONS},
+    **{f"worth-{suite}": partial(worth, suite=suite) for suite in WORTH_SUITES},
     "bench": bench,
+    "bench-scale": bench_scale,
     "molecules": molecules,
     "molecule-times": molecule_times,
     "models-graph-node": partial(models, tasks=("graph", "node")),
     "models-graph": partial(models, tasks=("graph",)),
     "models-node": partial(models, tasks=("node",)),
     "fuzz": fuzz,
+    "scale-accuracy": scale.accuracy,
+    "scale-whole": scale.whole,
+    "scale-huge": scale.huge,
+    "scale-million": scale.million,
+    "scale-costs": scale.costs,
+    "scale-steps": scale.steps,
+    "scale-machines": scale.machines,
     "who-separates": who_separates,
 }
 

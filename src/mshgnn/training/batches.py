@@ -8,7 +8,7 @@ costs no further sorting.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -17,6 +17,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from mshgnn.data.dataset import WEIGHT
+from mshgnn.structure.neighbourhood import Neighbourhood
 from mshgnn.structure.ragged import PackedStructure, gather_rows, owners, running_sum
 
 BATCHES_PER_GATHER = 16
@@ -46,6 +47,8 @@ class GraphBatch:
     structure: Mapping[str, Tensor] = field(default_factory=dict)
     weights: Tensor | None = None
     """How much each row of ``y`` counts in the training loss; None: all the same."""
+    neighbourhood: Neighbourhood | None = None
+    """What each layer computes, where the batch is a part of a large graph; ``y`` is then that of its targets."""
 
     def to(self, device: torch.device) -> GraphBatch:
         """The same batch on a device."""
@@ -60,6 +63,7 @@ class GraphBatch:
             y=self.y.to(device),
             structure={name: tensor.to(device) for name, tensor in self.structure.items()},
             weights=None if self.weights is None else self.weights.to(device),
+            neighbourhood=None if self.neighbourhood is None else self.neighbourhood.to(device),
         )
 
 
@@ -104,6 +108,7 @@ class PackedGraphs:
         if all(graph.get(WEIGHT) is not None for graph in graphs):
             weights = torch.cat([graph[WEIGHT] for graph in graphs])
         x = torch.cat([graph.x for graph in graphs])
+        x = x.float() if x.dtype == torch.float16 else x  # as a graph on the disk may have it
         return cls(
             x=_compressed(x) if sparse else x,
             edge_index=edge_index[:, order],
@@ -126,7 +131,7 @@ class PackedGraphs:
         edges, edge_start = gather_rows(self.edge_start, chosen)
         rows = nodes if self.node_targets else chosen
         return PackedGraphs(
-            x=_take_rows(self.x, nodes),
+            x=take_rows(self.x, nodes),
             edge_index=self.edge_index[:, edges],
             edge_attr=None if self.edge_attr is None else self.edge_attr[edges],
             y=self.y[rows],
@@ -166,14 +171,16 @@ class PackedGraphs:
                 bounds.append(graph)
         return list(self.batches([*bounds, len(self)])) if len(self) else []
 
-    def shuffled_batches(self, batch_size: int, generator: torch.Generator) -> Iterator[GraphBatch]:
-        """One epoch: a new order, batches of ``batch_size`` at most and of almost equal size.
+    def shuffled_batches(
+        self, batch_size: int, generator: torch.Generator, share: Callable[[Tensor], Tensor] = lambda group: group
+    ) -> Iterator[GraphBatch]:
+        """One epoch: a new order, batches of ``batch_size`` at most and of almost equal size; of each its ``share``.
 
         Equal sizes keep a last batch of a single graph, which batch norm cannot take, from appearing.
         """
         order = torch.randperm(len(self), generator=generator)
         count = -(-len(self) // batch_size)
-        groups = list(torch.tensor_split(order, count))
+        groups = [share(group) for group in torch.tensor_split(order, count)]
         for start in range(0, count, BATCHES_PER_GATHER):
             gathered = groups[start : start + BATCHES_PER_GATHER]
             bounds = running_sum([len(group) for group in gathered]).tolist()
@@ -189,7 +196,8 @@ def _compressed(x: Tensor) -> Tensor:
         return x.to_sparse_csr()
 
 
-def _take_rows(x: Tensor, rows: Tensor) -> Tensor:
+def take_rows(x: Tensor, rows: Tensor) -> Tensor:
+    """The chosen rows of features, dense or sparse CSR."""
     if x.layout == torch.strided:
         return x[rows]
     entries, starts = gather_rows(x.crow_indices(), rows)

@@ -10,19 +10,25 @@ import json
 import os
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
-from mshgnn.errors import UserError
+from mshgnn.errors import Failure, UserError
+from mshgnn.training.parallel import ALONE, Workers
 
 SECONDS_BETWEEN = 5.0
 """So much work is lost at most, besides the epoch that was under way."""
+
+
+class CheckpointFailed(Failure):
+    """A checkpoint that could not be written: a full disk, say. The one before it is whole."""
 
 
 class Moving(NamedTuple):
@@ -68,23 +74,39 @@ class Checkpoint:
             **counters,
         }
         copied = {key: value.detach().cpu().clone().contiguous() for key, value in tensors.items()}
-        temporary = self.path.with_name(f"{self.path.name}.writing")
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(save(copied, {"state": json.dumps(header)}))
-        os.replace(temporary, self.path)
+        self._replace(save(copied, {"state": json.dumps(header)}))
         self._written = time.monotonic()
 
-    def read(self, moving: Moving) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+    def _replace(self, content: bytes) -> None:
+        """Write beside, sync and rename: what fails on the way leaves the file before as it was."""
+        temporary = self.path.with_name(f"{self.path.name}.writing")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with temporary.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, self.path)
+        except OSError as error:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            reason = error.strerror or error
+            raise CheckpointFailed(
+                f"{self.path}: cannot be written ({reason}); put that right, then the same command goes on"
+            ) from None
+
+    def read(self, moving: Moving, workers: Workers = ALONE) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         """Set everything back and return the best weights (none: empty) and the counters; None where there is no file.
 
-        The file of another training, and one that cannot be read, say so before anything is changed.
+        The file of another training, and one that cannot be read, say so before anything is changed. The first of the
+        workers reads it for all.
         """
-        if not self.path.exists():
+        content = workers.agree(self._content() if workers.is_first else None)
+        if content is None:
             return None
         try:
-            with safe_open(self.path, framework="pt") as file:  # type: ignore[no-untyped-call, unused-ignore]
-                header = json.loads((file.metadata() or {})["state"])
-                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118  (no mapping)
+            tensors = load(content)
+            header = _header(content)
             if header["digest"] != self.digest:
                 return None
             for name, module in moving.modules.items():
@@ -101,14 +123,29 @@ class Checkpoint:
             moving.generator.set_state(tensors["random/order"])
             torch.set_rng_state(tensors["random/torch"])
             self.seconds_before = float(header["seconds"])
-        except (SafetensorError, OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+        except (SafetensorError, ValueError, KeyError, TypeError, RuntimeError) as error:
             reason = (str(error).splitlines() or [""])[0][:100]
             raise UserError(f"{self.path} is damaged ({reason}): delete it to train this fold anew") from error
         return _under(tensors, "best"), header
 
+    def _content(self) -> bytes | None:
+        try:
+            return self.path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise UserError(f"{self.path}: cannot be read ({error.strerror or error})") from None
+
     def remove(self) -> None:
         """The fold is over."""
         self.path.unlink(missing_ok=True)
+
+
+def _header(content: bytes) -> dict[str, Any]:
+    """The JSON that :meth:`Checkpoint.write` laid into the header: after eight bytes with its length."""
+    length = int.from_bytes(content[:8], "little")
+    header: dict[str, Any] = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["state"])
+    return header
 
 
 def _state(module: nn.Module) -> Iterable[tuple[str, Tensor]]:

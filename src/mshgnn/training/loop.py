@@ -18,9 +18,12 @@ from mshgnn.machine import find_device
 from mshgnn.training.batches import GraphBatch
 from mshgnn.training.checkpoint import Checkpoint, Moving
 from mshgnn.training.curves import PARTS, Curves, oriented
+from mshgnn.training.layerwise import LayerByLayer
+from mshgnn.training.parallel import ALONE, Workers
 from mshgnn.training.parts import Fold, Part, prepare
 from mshgnn.training.seeding import one_thread
 from mshgnn.training.settings import TrainingSettings
+from mshgnn.training.shared_rows import rows_shared
 
 
 class EpochReport(NamedTuple):
@@ -60,6 +63,8 @@ def train_fold(
     *,
     keep_best: bool = False,
     checkpoint: Checkpoint | None = None,
+    on_checkpoint: Callable[[Mapping[str, Tensor], int], None] | None = None,
+    workers: Workers = ALONE,
 ) -> Curves:
     """Train ``model`` in place on ``split.train`` and measure all three parts after every epoch.
 
@@ -72,10 +77,13 @@ def train_fold(
     ``best_validation`` reports, instead of the last ones; also when it is interrupted. The model ends on the processor.
 
     A ``checkpoint`` that an earlier sitting wrote is gone on with, to the same bits as one sitting would have reached.
+    With ``keep_best``, ``on_checkpoint`` is called after each with the best weights so far and their epoch from 0.
+    Several ``workers`` that call this alike train one model together; the first of them writes the checkpoint.
     """
     _check_validation(dataset, split, settings, keep_best)
     with one_thread(seed):
-        fold = prepare(dataset, split, settings, getattr(model, "structure", ()))
+        kinds, hops = getattr(model, "structure", ()), getattr(model, "hops", None)
+        fold = prepare(dataset, split, settings, kinds, hops=hops, seed=seed, workers=workers)
         generator = torch.Generator().manual_seed(seed)
         model.to(find_device(settings.device))
         optimiser = make_optimiser(model, settings)
@@ -86,7 +94,7 @@ def train_fold(
         moving = Moving(
             {"model": model} if average is None else {"model": model, "average": average}, optimiser, plateau, generator
         )
-        history = [] if checkpoint is None else _restored(checkpoint, moving, best)
+        history = [] if checkpoint is None else _restored(checkpoint, moving, best, workers)
 
         def tell(epoch: int, *, restored: bool) -> None:
             if on_epoch is not None:
@@ -101,15 +109,17 @@ def train_fold(
                     break
                 if settings.schedule != "plateau" or epoch <= settings.warmup_epochs:
                     set_rate(optimiser, settings, epoch)
-                train_epoch(model, fold, optimiser, settings, generator, average)
-                scores = _evaluate(measured, fold, _old_train_score(history, fold, settings))
+                train_epoch(model, fold, optimiser, settings, generator, average, workers)
+                scores = _evaluate(measured, fold, _old_train_score(history, fold, settings), workers)
                 history.append(scores)
                 best.see(epoch, scores.validation, measured)
                 if settings.schedule == "plateau" and epoch >= settings.warmup_epochs:
                     plateau.step(scores.validation.loss)
-                if checkpoint is not None and checkpoint.is_due():
+                if due := checkpoint is not None and workers.is_first and checkpoint.is_due():
                     checkpoint.write(moving, best.weights, {"history": history, **best.counters()})
                 tell(epoch, restored=False)
+                if due and on_checkpoint is not None and best.weights is not None:
+                    on_checkpoint(best.weights, best.epoch)
         finally:
             if best.weights is not None or average is not None:
                 model.load_state_dict(best.weights or measured.state_dict())
@@ -132,9 +142,9 @@ def _is_over(history: Sequence[Scores], best_epoch: int, settings: TrainingSetti
     return too_long or not math.isfinite(history[-1].train.loss)
 
 
-def _restored(checkpoint: Checkpoint, moving: Moving, best: _Best) -> list[Scores]:
+def _restored(checkpoint: Checkpoint, moving: Moving, best: _Best, workers: Workers) -> list[Scores]:
     """The epochs of earlier sittings, everything else set back to where the last of them left it."""
-    found = checkpoint.read(moving)
+    found = checkpoint.read(moving, workers)
     if found is None:
         return []
     weights, counters = found
@@ -215,24 +225,37 @@ def train_epoch(
     settings: TrainingSettings,
     generator: torch.Generator,
     average: AveragedModel | None = None,
+    workers: Workers = ALONE,
 ) -> None:
     """One pass over the training part; ``average`` follows the weights."""
     model.train()
-    for batch, chosen, target, weights in fold.steps(generator):
-        optimiser.zero_grad(set_to_none=True)
-        outputs = forward(model, batch)
-        loss = fold.loss(outputs if chosen is None else outputs[chosen], target, item_weights=weights)
-        torch.autograd.backward(loss)
-        if settings.gradient_clip is not None:
-            nn.utils.clip_grad_norm_(model.parameters(), settings.gradient_clip)
-        optimiser.step()
-        if average is not None:
-            average.update_parameters(model)
+    workers.start_alike(model)
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    with rows_shared(model, workers):
+        for batch, chosen, target, weights in fold.steps(generator):
+            optimiser.zero_grad(set_to_none=True)
+            outputs = forward(model, batch)
+            loss = fold.loss(outputs if chosen is None else outputs[chosen], target, item_weights=weights)
+            if workers.are_several:
+                count = fold.counted(target).to(loss.dtype)
+                torch.autograd.backward(loss * count)
+                workers.mean_gradients(parameters, count)
+            else:
+                torch.autograd.backward(loss)
+            if settings.gradient_clip is not None:
+                nn.utils.clip_grad_norm_(model.parameters(), settings.gradient_clip)
+            optimiser.step()
+            if average is not None:
+                average.update_parameters(model)
 
 
-def forward(model: nn.Module, batch: GraphBatch) -> Tensor:
+def forward(model: nn.Module, batch: GraphBatch | LayerByLayer) -> Tensor:
     """The model's outputs for a batch; only a model that asked for structure is given any."""
-    asked = {"structure": batch.structure} if batch.structure else {}
+    if isinstance(batch, LayerByLayer):
+        return batch.outputs(model)
+    asked: dict[str, Any] = {"structure": batch.structure} if batch.structure else {}
+    if batch.neighbourhood is not None:
+        asked["neighbourhood"] = batch.neighbourhood
     outputs: Tensor = model(
         batch.x, batch.edge_index, batch.batch, edge_attr=batch.edge_attr, batch_size=batch.num_graphs, **asked
     )
@@ -240,13 +263,30 @@ def forward(model: nn.Module, batch: GraphBatch) -> Tensor:
 
 
 @torch.no_grad()
-def predict(model: nn.Module, batches: Sequence[GraphBatch]) -> Tensor:
+def predict(model: nn.Module, batches: Sequence[GraphBatch | LayerByLayer]) -> Tensor:
     """Outputs of all batches in evaluation mode, ``[n, out_channels]``."""
     model.eval()
     return torch.cat([forward(model, batch) for batch in batches])
 
 
-def _evaluate(model: nn.Module, fold: Fold, old_train: Score | None) -> Scores:
+def predict_together(
+    model: nn.Module, batches: Sequence[GraphBatch | LayerByLayer], channels: int, workers: Workers
+) -> Tensor:
+    """The same, the batches shared out; each worker fills in its rows, and their sum is the whole."""
+    whole = [batch.y for batch in batches if isinstance(batch, GraphBatch)]
+    if not workers.are_several or len(whole) < len(batches):
+        return predict(model, batches)
+    own = workers.share(torch.arange(len(batches))).tolist()
+    rows = [len(y) for y in whole]
+    outputs = torch.zeros(sum(rows), channels, device=whole[0].device)
+    if own:
+        start = sum(rows[: own[0]])
+        made = predict(model, [batches[number] for number in own])
+        outputs[start : start + len(made)] = made
+    return workers.sum(outputs)
+
+
+def _evaluate(model: nn.Module, fold: Fold, old_train: Score | None, workers: Workers) -> Scores:
     """Measure the parts; the training part keeps ``old_train`` where one is given. A part of nothing has zeros."""
     # The three parts of a node task are the same whole graph: one forward pass serves all.
     made: dict[int, Tensor] = {}
@@ -256,12 +296,13 @@ def _evaluate(model: nn.Module, fold: Fold, old_train: Score | None) -> Scores:
             return Score(0.0, 0.0)
         key = id(part.batches)
         if key not in made:
-            made[key] = predict(model, part.batches)
+            made[key] = predict_together(model, part.batches, fold.objective.out_channels, workers)
         outputs = made[key] if part.chosen is None else made[key][part.chosen]
         return Score(float(fold.objective.loss(outputs, part.target)), fold.objective.measure(outputs, part.target))
 
     train, validation, test = fold.parts
-    return Scores(old_train or score(train), score(validation), score(test))
+    # What is decided by the scores must be decided alike, also where processors round unlike.
+    return workers.agree(Scores(old_train or score(train), score(validation), score(test)))
 
 
 def _old_train_score(history: Sequence[Scores], fold: Fold, settings: TrainingSettings) -> Score | None:

@@ -77,6 +77,10 @@ class Objective(ABC):
         """
 
     @abstractmethod
+    def counted(self, target: Tensor, class_weights: Tensor | None = None) -> Tensor:
+        """What the mean of the loss divides by: the targets that are there, or the sum of their classes' weights."""
+
+    @abstractmethod
     def balanced_weights(self, target: Tensor) -> Tensor:
         """``class_weights`` under which rare classes count as much as common ones."""
 
@@ -105,8 +109,12 @@ class Classify(Objective):
         if item_weights is None:
             return entropy(label_smoothing=label_smoothing)
         losses = entropy(label_smoothing=label_smoothing, reduction="none")
-        count = known.sum() if class_weights is None else class_weights[target[known]].sum()
-        return (losses * item_weights).sum() / count
+        return (losses * item_weights).sum() / self.counted(target, class_weights)
+
+    def counted(self, target: Tensor, class_weights: Tensor | None = None) -> Tensor:
+        """Items, or their classes' weights."""
+        known = target != UNLABELLED
+        return known.sum() if class_weights is None else class_weights[target[known]].sum()
 
     def balanced_weights(self, target: Tensor) -> Tensor:
         """``n / (C n_c)`` for a class of ``n_c`` items, ``[C]``."""
@@ -152,7 +160,11 @@ class _ManyTargets(Objective):
         losses = self._losses(outputs, target.nan_to_num(), class_weights)
         if item_weights is not None:
             losses = losses * item_weights.unsqueeze(1)
-        return losses[known].sum() / known.sum().clamp(min=1)
+        return losses[known].sum() / self.counted(target).clamp(min=1)
+
+    def counted(self, target: Tensor, class_weights: Tensor | None = None) -> Tensor:
+        """Targets; ``class_weights`` change what a positive costs, not how many targets there are."""
+        return (~target.isnan()).sum()
 
     def _comparable(self, outputs: Tensor, target: Tensor) -> tuple[Array, Array]:
         self._check(outputs, target)

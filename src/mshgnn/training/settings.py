@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from mshgnn.machine import Device
 from mshgnn.training.objective import RegressionLoss
+
+Batching = Literal["full", "neighbours", "partitions"]
+OF_PARTS = ("batching", "nodes_per_step", "neighbours", "with_replacement")
+"""The settings of steps on parts of one large graph."""
 
 
 class TrainingSettings(BaseModel):
@@ -29,7 +33,16 @@ class TrainingSettings(BaseModel):
     patience: Annotated[int, Field(ge=1)] | None = None
     """Stop after so many epochs without a better validation metric; by default never."""
     batch_size: Annotated[int, Field(ge=1)] = 32
-    """Graphs per step; a node task's step is always the whole graph."""
+    """Graphs per step; a node task has ``batching`` instead."""
+    batching: Batching = "full"
+    """A step of a node task: the whole graph, sampled ``neighbours`` of some training nodes, or ``partitions``: a few
+    of the parts that the graph is cut into."""
+    nodes_per_step: Annotated[int, Field(ge=2)] = 1024
+    """Training nodes of a step with ``neighbours``; all nodes of a step with ``partitions``."""
+    neighbours: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)] = (10,)
+    """How many senders of each node are drawn: one number for all hops, or one for each, from the targets outwards."""
+    with_replacement: bool = False
+    """Draw neighbours with replacement."""
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
     class_weights: Literal["none", "balanced"] = "none"
     """``balanced`` makes the rare classes of the training part count as much as the common ones."""
@@ -52,3 +65,17 @@ class TrainingSettings(BaseModel):
         if self.warmup_epochs >= self.epochs and self.warmup_epochs > 0:
             raise ValueError(f"warmup_epochs ({self.warmup_epochs}) must be less than epochs ({self.epochs})")
         return self
+
+    @model_validator(mode="after")
+    def _check_batching(self) -> TrainingSettings:
+        idle = {"full": OF_PARTS[1:], "partitions": OF_PARTS[2:], "neighbours": ()}[self.batching]
+        for name in idle:
+            if name in self.model_fields_set and getattr(self, name) != type(self).model_fields[name].default:
+                raise ValueError(f"{name} has no meaning with batching {self.batching!r}")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_idle_settings(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """On whole graphs as ever, so that the digests of runs and the files of models stay what they were."""
+        content: dict[str, Any] = write(self)
+        return {key: value for key, value in content.items() if self.batching != "full" or key not in OF_PARTS}

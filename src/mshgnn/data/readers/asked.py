@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from mshgnn.data.dataset import DataError, GraphDataset, Metric, Objective, Task
 from mshgnn.data.from_graphs import from_graphs
 from mshgnn.data.readers.table import Table
-from mshgnn.data.readers.text import class_name, classes, is_blank, number
+from mshgnn.data.readers.text import TOO_LARGE, class_name, classes, is_blank, number
 from mshgnn.data.schema import Schema
 from mshgnn.data.targets import MANY_CLASSES, objective_of_metric
 
@@ -111,6 +111,19 @@ class Read(NamedTuple):
     skipped: tuple[tuple[int, str], ...] = ()
 
 
+class Row(NamedTuple):
+    """One row of a file. The graph is not encoded yet: it has ``x`` as numbers, or ``labels``, or both, or neither."""
+
+    where: str
+    cells: Mapping[str, str]
+    """All columns as text; only ``line`` for a ``.jsonl``, ``graph`` for a folder in TU text form."""
+    targets: Mapping[str, Cell]
+    """What the file says of its targets, by name."""
+    graph: Data | None
+    problem: str = ""
+    """Why there is no graph."""
+
+
 def read_targets(
     columns: Mapping[str, Sequence[Cell]], where: Callable[[int, str], str], task: Task, asked: Asked
 ) -> TargetColumns:
@@ -184,6 +197,8 @@ def as_read(
         columns=columns,
         degree_cap=degree_cap,
     )
+    if schema.degree_cap is not None:
+        dataset = replace(dataset, degree_columns=schema.degree_cap + 1)
     return Read(dataset, schema, tuple(skipped))
 
 
@@ -216,7 +231,7 @@ def _numbers(cells: Sequence[Cell], name: str, where: Callable[[int, str], str])
     values = []
     for row, cell in enumerate(cells):
         read = float("nan") if _is_missing(cell) else number(cell) if isinstance(cell, str) else cell
-        if read is None or isinstance(read, bool) or not isinstance(read, int | float) or abs(read) > 3.4e38:
+        if read is None or isinstance(read, bool) or not isinstance(read, int | float) or abs(read) >= TOO_LARGE:
             raise DataError(f"{where(row, name)}: not a number: {str(cell)[:40]!r}")
         values.append(float(read))
     return values

@@ -21,7 +21,7 @@ from torch_geometric.utils import coalesce
 from mshgnn.data.dataset import DataError, Task
 from mshgnn.data.limits import FLOAT, check_limit
 from mshgnn.data.readers.asked import Asked, Cell, Read, as_read, read_targets
-from mshgnn.data.readers.text import ClassName, in_order, text_lines
+from mshgnn.data.readers.text import TOO_LARGE, ClassName, in_order, text_lines
 from mshgnn.data.schema import Schema
 from mshgnn.data.transforms import DEGREE_CAP, set_degree
 
@@ -148,7 +148,7 @@ def _matrix(value: object, key: str) -> list[list[float]]:
         for entry in row:
             if isinstance(entry, bool) or not isinstance(entry, int | float):
                 raise ValueError(f"{key}: row {index} holds {str(entry)[:40]!r}, not a number")
-            if not -3.4e38 < entry < 3.4e38:  # also refuses NaN; an integer may be too long for math.isfinite
+            if not -TOO_LARGE < entry < TOO_LARGE:  # also refuses NaN; an integer may be too long for math.isfinite
                 raise ValueError(f"{key}: row {index} holds a number too large, or NaN")
     return value
 

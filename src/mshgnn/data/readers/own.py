@@ -6,30 +6,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
-from torch_geometric.utils import is_undirected
-
 from mshgnn.data.dataset import DataError, GraphDataset, Metric, Objective
-from mshgnn.data.from_graphs import from_graphs
 from mshgnn.data.readers.asked import Asked, Read
 from mshgnn.data.readers.jsonl import read_jsonl
 from mshgnn.data.readers.molecules import read_molecules
 from mshgnn.data.readers.node_tables import node_tables, read_node_tables
 from mshgnn.data.readers.npz_graph import read_npz_graph
+from mshgnn.data.readers.on_disk import is_on_disk, read_on_disk
 from mshgnn.data.readers.table import is_table
-from mshgnn.data.readers.tu_text import read_tu_folder, separate
+from mshgnn.data.readers.tu_own import read_tu_graphs
 from mshgnn.data.schema import Schema
-from mshgnn.data.transforms import DEGREE_CAP, set_degree
-
-TABLES = (
-    "A",
-    "graph_indicator",
-    "graph_labels",
-    "graph_attributes",
-    "node_labels",
-    "node_attributes",
-    "edge_labels",
-    "edge_attributes",
-)
 
 
 def load_own(
@@ -52,6 +38,7 @@ def load_own(
     - a ``.jsonl``: one graph per line, with one target for each graph or, on a single line, for each node;
     - a table of molecules: ``.csv``, ``.tsv`` (also ``.gz``) or ``.parquet`` with a column of SMILES;
     - a folder with ``nodes.csv`` and ``edges.csv``, or a ``.npz``: one graph whose nodes have targets;
+    - a folder with ``x.npy``, ``edge_index.npy`` and ``y.npy``: the same, left on the disk;
     - a folder in TU text form.
 
     Every row is checked; the first bad one is refused with its file, line and column.
@@ -91,6 +78,8 @@ def read_own(path: str | Path, asked: Asked | None = None) -> Read:
     """The data set of ``load_own``, and the schema that made it."""
     path, asked = Path(path), asked or Asked()
     if path.is_dir():
+        if is_on_disk(path):
+            return read_on_disk(path, asked)
         tables = node_tables(path)
         return read_node_tables(tables, path.name, asked) if tables else read_tu_graphs(path, asked)
     if path.suffix == ".jsonl":
@@ -108,31 +97,3 @@ def read_own(path: str | Path, asked: Asked | None = None) -> Read:
         f"{path}: expected a .jsonl, a table of SMILES (.csv, .tsv, .parquet), a .npz, or a folder with nodes.csv and "
         "edges.csv or in TU text form"
     )
-
-
-def read_tu_graphs(folder: Path, asked: Asked) -> Read:
-    """Read ``NAME_A.txt`` and its companions; attributes and one-hot labels are both used, degrees if neither."""
-    names = sorted(path.name.removesuffix("_A.txt") for path in folder.glob("*_A.txt"))
-    if len(names) != 1:
-        found = f"found {', '.join(names)}" if names else "found none"
-        raise DataError(f"{folder}: expected one NAME_A.txt, {found}")
-    asked.refuse_weight(folder)
-    if asked.schema is not None:
-        raise DataError(f"{folder}: a trained model's schema is not kept for the TU text form; write a .jsonl")
-    for path in sorted(folder.glob(f"{names[0]}_*.txt")):
-        if path.stem.removeprefix(f"{names[0]}_") not in TABLES:
-            raise DataError(f"{path}: unknown table; known are {', '.join(TABLES)}")
-    tables = read_tu_folder(folder, names[0])
-    graphs = separate(tables.tensors)
-    for index, graph in enumerate(graphs):
-        if not is_undirected(graph.edge_index, num_nodes=graph.num_nodes):
-            where = f"{folder / names[0]}_A.txt: graph {index + 1}"
-            raise DataError(f"{where}: an edge is listed in one direction only; the TU form lists both")
-    if "x" not in graphs[0]:
-        set_degree(graphs, DEGREE_CAP, folder)
-    class_names = tables.class_names if len(tables.class_names) > 1 else ()
-    dataset = from_graphs(
-        graphs, name=names[0], objective=asked.objective, metric=asked.metric, class_names=class_names
-    )
-    schema = Schema("graph", dataset.objective, dataset.metric, class_names=dataset.class_names)
-    return Read(dataset, schema)

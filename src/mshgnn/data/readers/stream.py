@@ -2,54 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 from torch_geometric.data import Data
 
 from mshgnn.data.dataset import DataError
-from mshgnn.data.readers.asked import Asked, Cell
+from mshgnn.data.readers.asked import Asked, Cell, Row
 from mshgnn.data.readers.jsonl import Line, bare_graph, parse_line
 from mshgnn.data.readers.molecules import molecule
 from mshgnn.data.readers.table import Table, is_table, open_rows, wrong_length
 from mshgnn.data.readers.text import text_lines
-
-
-class Row(NamedTuple):
-    """One row of a file. The graph is not encoded yet: it has ``x`` as numbers, or ``labels``, or neither."""
-
-    where: str
-    cells: Mapping[str, str]
-    """All columns as text; only ``line`` for a ``.jsonl``."""
-    targets: Mapping[str, Cell]
-    """What the file says of its targets, by name."""
-    graph: Data | None
-    problem: str = ""
-    """Why there is no graph."""
+from mshgnn.data.readers.tu_own import tu_rows
 
 
 def stream_rows(path: Path, asked: Asked) -> Iterator[Row]:
-    """The rows of a table of molecules or of a ``.jsonl``; with ``on_error`` ``stop`` the first bad one is refused."""
+    """The rows of a table of molecules or a ``.jsonl``, or the graphs of a folder in TU text form.
+
+    With ``on_error`` ``stop`` the first bad one is refused.
+    """
     _check_kind(path)
-    for row in _lines(path) if path.suffix == ".jsonl" else _molecules(path, asked):
+    for row in _rows(path, asked):
         if row.problem and asked.on_error == "stop":
             raise DataError(row.problem)
         yield row
 
 
+def _rows(path: Path, asked: Asked) -> Iterator[Row]:
+    if path.is_dir():
+        if asked.schema is None:
+            raise DataError(f"{path}: a folder is read graph by graph for a trained model alone")
+        return tu_rows(path, asked.schema)
+    return _lines(path) if path.suffix == ".jsonl" else _molecules(path, asked)
+
+
 def columns_of(path: Path) -> list[str]:
     """The columns that :class:`Row` will have."""
     _check_kind(path)
+    if path.is_dir():
+        return ["graph"]
     return ["line"] if path.suffix == ".jsonl" else open_rows(path)[0]
 
 
 def _check_kind(path: Path) -> None:
     if not path.exists():
         raise DataError(f"{path}: file not found")
-    if path.is_dir() or (path.suffix != ".jsonl" and not is_table(path)):
-        raise DataError(f"{path}: the model is one of graphs; give a .jsonl or a table of SMILES (.csv, .parquet)")
+    if not (any(path.glob("*_A.txt")) if path.is_dir() else path.suffix == ".jsonl" or is_table(path)):
+        raise DataError(
+            f"{path}: the model is one of graphs; give a .jsonl, a table of SMILES (.csv, .parquet) or a folder in TU "
+            "text form"
+        )
 
 
 def _molecules(path: Path, asked: Asked) -> Iterator[Row]:

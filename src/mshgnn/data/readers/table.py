@@ -17,7 +17,7 @@ from torch import Tensor
 
 from mshgnn.data.dataset import DataError
 from mshgnn.data.limits import allowed, check_file, check_limit
-from mshgnn.data.readers.text import is_blank, number, text_lines
+from mshgnn.data.readers.text import TOO_LARGE, is_blank, number, text_lines
 from mshgnn.errors import did_you_mean
 
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
@@ -56,7 +56,7 @@ class Table(NamedTuple):
         for place, column in enumerate(columns):
             for row, cell in enumerate(self.cells(column)):
                 read = math.nan if blanks and is_blank(cell) else number(cell)
-                if read is None or abs(read) > 3.4e38:
+                if read is None or abs(read) >= TOO_LARGE:
                     raise DataError(f"{self.where(row, column)}: not a number: {cell[:40]!r}")
                 values[row, place] = read
         return torch.from_numpy(values.astype(np.float32))

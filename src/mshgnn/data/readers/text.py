@@ -11,6 +11,7 @@ from mshgnn.data.limits import allowed, check_file, check_limit
 
 BLANKS = ("", "nan", "na", "none", "null")
 ClassName = int | str
+TOO_LARGE = 2.0**128 - 2.0**103  # from here on a number is rounded to infinity in float32
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")  # what fits 64 bits, exactly
 

@@ -30,33 +30,40 @@ class TUTables(NamedTuple):
     """A folder's content: graphs end to end, widths and counts, and the classes as the files name them.
 
     ``tensors`` has ``y`` ``[graphs]``, ``edge_index`` (counted from each graph's first node), ``x`` and ``edge_attr``
-    where the files have any, and how many ``nodes`` and ``edges`` each graph has.
+    where the files have any, and how many ``nodes`` and ``edges`` each graph has. ``node_labels`` and ``edge_labels``
+    hold the values of every column of labels, in the order of their one-hot columns.
     """
 
     tensors: dict[str, Tensor]
     sizes: dict[str, int]
     class_names: tuple[str, ...]
+    node_labels: tuple[tuple[int, ...], ...]
+    edge_labels: tuple[tuple[int, ...], ...]
 
 
-def read_tu_folder(folder: Path, name: str) -> TUTables:
-    """Read and check a folder in TU text form; the first error is raised with its file and line."""
+def read_tu_folder(folder: Path, name: str, *, needs_target: bool = True) -> TUTables:
+    """Read and check a folder in TU text form; the first error is raised with its file and line.
+
+    Without ``needs_target`` there may be no ``graph_labels``: then there are no classes, and no ``y``.
+    """
     edge_rows = _read(folder, name, "A", np.int64, columns=2)
     graph_of_row = _read(folder, name, "graph_indicator", np.int64, columns=1)
     label_rows = _read(folder, name, "graph_labels", np.int64, columns=1)
-    if edge_rows is None or graph_of_row is None or label_rows is None:
+    if edge_rows is None or graph_of_row is None or (label_rows is None and needs_target):
         real_valued = (folder / f"{name}_graph_attributes.txt").exists()
         missing = "A" if edge_rows is None else "graph_indicator" if graph_of_row is None else "graph_labels"
         hint = " (only real-valued targets: not a classification set)" if real_valued else ""
         raise DataError(f"{folder / f'{name}_{missing}.txt'}: file not found{hint}")
     graph_of = torch.from_numpy(graph_of_row[:, 0])
-    num_nodes, num_graphs = len(graph_of), len(label_rows)
+    num_nodes = len(graph_of)
+    num_graphs = int(graph_of_row.max(initial=0)) if label_rows is None else len(label_rows)
     _check_graph_indicator(folder / f"{name}_graph_indicator.txt", graph_of_row[:, 0], num_graphs)
     _check_edges(folder / f"{name}_A.txt", edge_rows, graph_of_row[:, 0])
 
     node_attributes = _numbers(folder, name, "node_attributes", num_nodes)
-    node_labels = _one_hot_labels(folder, name, "node_labels", num_nodes)
+    node_labels, node_values = _one_hot_labels(folder, name, "node_labels", num_nodes)
     edge_attributes = _numbers(folder, name, "edge_attributes", len(edge_rows))
-    edge_labels = _one_hot_labels(folder, name, "edge_labels", len(edge_rows))
+    edge_labels, edge_values = _one_hot_labels(folder, name, "edge_labels", len(edge_rows))
     sizes = {
         "num_node_attributes": node_attributes.size(1),
         "num_node_labels": node_labels.size(1),
@@ -76,18 +83,20 @@ def read_tu_folder(folder: Path, name: str) -> TUTables:
     node_counts = torch.bincount(graph_of, minlength=num_graphs)
     node_slice = cumsum(node_counts)
     edge_slice = cumsum(torch.bincount(graph_of[edge_index[0]], minlength=num_graphs))
-    names, classes = np.unique(label_rows[:, 0], return_inverse=True)
     tensors = {
         "edge_index": edge_index - node_slice[graph_of[edge_index[0]]],
-        "y": torch.from_numpy(classes),
         "nodes": node_counts,
         "edges": edge_slice.diff(),
     }
+    names: list[int] = []
+    if label_rows is not None:
+        values, classes = np.unique(label_rows[:, 0], return_inverse=True)
+        names, tensors["y"] = values.tolist(), torch.from_numpy(classes)
     if sizes["num_node_attributes"] + sizes["num_node_labels"]:
         tensors["x"] = torch.cat([node_attributes, node_labels], dim=1)
     if edge_attr is not None:
         tensors["edge_attr"] = edge_attr
-    return TUTables(tensors, sizes, tuple(str(name) for name in names.tolist()))
+    return TUTables(tensors, sizes, tuple(map(str, names)), node_values, edge_values)
 
 
 def separate(tensors: Mapping[str, Tensor]) -> list[Data]:
@@ -223,18 +232,19 @@ def _numbers(folder: Path, name: str, table: str, rows: int) -> Tensor:
     return torch.from_numpy(values.astype(np.float32))
 
 
-def _one_hot_labels(folder: Path, name: str, table: str, rows: int) -> Tensor:
-    """One-hot of every label column, one column for each value that occurs (PyG also keeps unused ones)."""
+def _one_hot_labels(folder: Path, name: str, table: str, rows: int) -> tuple[Tensor, tuple[tuple[int, ...], ...]]:
+    """One-hot of every label column, one column for each value that occurs (PyG also keeps unused ones); the values."""
     values = _read(folder, name, table, np.int64)
     if values is None:
-        return torch.empty(rows, 0)
+        return torch.empty(rows, 0), ()
     path = folder / f"{name}_{table}.txt"
     _check_rows(path, values, rows)
     columns = [np.unique(column, return_inverse=True) for column in values.T] if rows else []
     width = sum(len(distinct) for distinct, _ in columns)
     check_limit("columns", width, f"{path}: different labels")
     check_limit("memory", 2 * FLOAT * rows * width, path)
-    return torch.cat([torch.empty(rows, 0), *(one_hot(torch.from_numpy(codes)) for _, codes in columns)], dim=1)
+    coded = torch.cat([torch.empty(rows, 0), *(one_hot(torch.from_numpy(codes)) for _, codes in columns)], dim=1)
+    return coded, tuple(tuple(distinct.tolist()) for distinct, _ in columns)
 
 
 def _check_rows(path: Path, values: npt.NDArray[np.number], rows: int) -> None:

@@ -73,7 +73,7 @@ def _prepared(entry: Entry, work: Path) -> Kept:
     path = _file(entry, work)
     if entry.family == "tu":
         unpack_tu_zip(path, work, entry.member)
-        tensors, sizes, class_names = read_tu_folder(work, entry.member)
+        tensors, sizes, class_names, *_ = read_tu_folder(work, entry.member)
     else:
         graph = (read_heterophilous if entry.family == "heterophilous" else read_sparse)(path)
         tensors = {key: graph[key] for key in graph.keys()}  # noqa: SIM118 (a Data object is no mapping)

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -43,8 +44,7 @@ class LocalEngine:
         """Results as they come, in any order."""
         if self.workers == 1 or len(jobs) == 1:
             for job in jobs:
-                key = job.key
-                yield run_fold(job, data, lambda report, key=key: on_progress(key, report))  # type: ignore[misc]
+                yield run_fold(job, data, partial(on_progress, job.key))
         else:
             yield from _run_side_by_side(jobs, min(self.workers, len(jobs)), on_progress)
 

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from mshgnn.lab.engines import OnProgress
-from mshgnn.lab.errors import FoldFailed, LabError
+from mshgnn.lab.errors import FoldFailed, LabError, RunFailed
 from mshgnn.lab.fold import FoldJob, run_fold
-from mshgnn.lab.setup import LoadedData
+from mshgnn.lab.setup import LoadedData, data_bytes
 from mshgnn.records.run import FoldResult
 
+OLDEST = 2, 60
+"""The first version of Ray that was tried: older ones know neither passing tokens nor how to stay on the loopback."""
 RETRIES = 5
 """How often Ray starts a task again after its worker or node died; an exception is not retried."""
+SECONDS_BETWEEN_LOOKS = 5.0
+"""So often it is looked whether the cluster is still there while nothing is finished."""
+SMALLEST_STORE = 80 * 2**20
+"""Bytes of an object store below which Ray does not start."""
+
+
+class ClusterLost(RunFailed):
+    """The head of the cluster is gone: no task can be given out or come back."""
 
 
 class RayEngine:
@@ -30,12 +43,9 @@ class RayEngine:
 
     def run(self, jobs: Sequence[FoldJob], data: LoadedData, on_progress: OnProgress) -> Iterator[FoldResult]:
         """Results as they come; progress within a fold stays on its node."""
-        ray = import_ray(own=self.address is None)
-        ours = not ray.is_initialized()
-        if ours:
-            _start(ray, self.address, self.workers)
-        try:
-            task = ray.remote(num_cpus=1, max_retries=RETRIES)(run_fold)
+        with cluster(self.address, self.workers, data_bytes(data)) as ray:
+            head = Head(ray)
+            task = ray.remote(num_cpus=1, max_retries=RETRIES)(_fold_on_node)
             shared = ray.put(data)
             waiting = list(jobs)
             limit = self.workers or len(waiting)
@@ -44,16 +54,59 @@ class RayEngine:
                 while waiting and len(running) < limit:
                     job = waiting.pop(0)
                     running[task.remote(job, shared)] = job
-                ready, _ = ray.wait(list(running), num_returns=1)
+                ready, _ = ray.wait(list(running), num_returns=1, timeout=SECONDS_BETWEEN_LOOKS)
+                if not ready:
+                    head.check()
+                    continue
                 job = running.pop(ready[0])
                 try:
                     result: FoldResult = ray.get(ready[0])
                 except ray.exceptions.RayError as error:
                     raise FoldFailed(f"{job.key}: {error}") from None
                 yield result
-        finally:
-            if ours:
-                ray.shutdown()
+
+
+def _fold_on_node(job: FoldJob, data: LoadedData) -> FoldResult:
+    """A fold wherever Ray puts it; the result says where that was."""
+    return on_this_node(run_fold(job, data))
+
+
+def on_this_node(result: FoldResult) -> FoldResult:
+    """The result with the name of the machine and Ray's number of the node."""
+    node = import_ray().get_runtime_context().get_node_id()
+    return replace(result, environment={**result.environment, "node": f"{socket.gethostname()}/{node[:8]}"})
+
+
+class Head:
+    """The head of the cluster this process has joined, to see whether it is still there.
+
+    When it is gone, Ray waits for a minute and then ends the process with a page of text.
+    """
+
+    def __init__(self, ray: Any) -> None:
+        host, _, port = ray.get_runtime_context().gcs_address.rpartition(":")
+        self.place = host.strip("[]"), int(port)
+
+    def check(self) -> None:
+        """Raise if nobody answers."""
+        try:
+            socket.create_connection(self.place, timeout=SECONDS_BETWEEN_LOOKS).close()
+        except OSError:
+            raise ClusterLost(f"the head of the Ray cluster, {':'.join(map(str, self.place))}, is lost") from None
+
+
+@contextmanager
+def cluster(address: str | None, processors: int | None, store_bytes: int = 0) -> Iterator[Any]:
+    """Ray, joined to the cluster at ``address`` or started here with so many processors; a Ray that was there stays."""
+    ray = import_ray(own=address is None)
+    ours = not ray.is_initialized()
+    if ours:
+        _start(ray, address, processors, store_bytes)
+    try:
+        yield ray
+    finally:
+        if ours:
+            ray.shutdown()
 
 
 def import_ray(*, own: bool = False) -> Any:
@@ -69,6 +122,9 @@ def import_ray(*, own: bool = False) -> Any:
         import ray
     except ImportError:
         raise LabError("--engine ray: needs the extra, pip install 'mshgnn[ray]'") from None
+    if tuple(int(part) for part in ray.__version__.split(".")[:2]) < OLDEST:
+        asked = ".".join(map(str, OLDEST))
+        raise LabError(f"--engine ray: needs Ray {asked} or later, not {ray.__version__}: pip install 'mshgnn[ray]'")
     return ray
 
 
@@ -81,11 +137,12 @@ def use_passing_token() -> None:
         os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
 
 
-def _start(ray: Any, address: str | None, workers: int | None) -> None:
-    """Join the cluster at ``address``, or start one on this machine."""
+def _start(ray: Any, address: str | None, processors: int | None, store_bytes: int) -> None:
+    """Join the cluster at ``address``, or start one on this machine with an object store for the data alone."""
     if address is None:
         use_passing_token()
-        ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
+        store = max(SMALLEST_STORE, 2 * store_bytes)
+        ray.init(num_cpus=processors, object_store_memory=store, include_dashboard=False, log_to_driver=False)
         return
     try:
         ray.init(address=address, log_to_driver=False)

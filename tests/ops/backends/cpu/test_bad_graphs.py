@@ -9,7 +9,8 @@ from torch import Tensor
 
 from mshgnn.ops import ReceiverCSR, harmonic_aggregate
 from mshgnn.ops.backends import cpu
-from mshgnn.ops.backends.cpu import generated
+from mshgnn.ops.backends.cpu import generated, plan
+from mshgnn.ops.graph import check_csr
 
 pytestmark = pytest.mark.parametrize("kind", KINDS)
 FAR = 10**8
@@ -56,6 +57,23 @@ def test_indices_made_bad_after_the_first_call_are_noticed(kind: str) -> None:
     inputs.graph.sender[0] = 77
     with pytest.raises(ValueError, match="node index 77"):
         harmonic_aggregate(inputs)
+
+
+@pytest.mark.parametrize("part", ["rowptr", "sender"])
+def test_indices_made_bad_right_after_their_check_never_reach_a_kernel(
+    kind: str, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = drawn(kind).at(torch.float32)
+    assert isinstance(inputs.graph, ReceiverCSR)
+    index = getattr(inputs.graph, part)
+
+    def check(rowptr: Tensor, sender: Tensor, num_senders: int) -> None:
+        check_csr(rowptr, sender, num_senders)
+        index.data.fill_(FAR)  # as another thread may, before the copy is made
+
+    monkeypatch.setattr(plan, "check_csr", check)
+    with pytest.raises(ValueError, match=r"node index|rowptr must rise"):
+        cpu.aggregate(inputs)
 
 
 def test_in_place_change_of_the_graph_is_seen(kind: str) -> None:

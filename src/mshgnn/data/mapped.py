@@ -1,0 +1,71 @@
+"""Arrays that stay on the disk: ``.npy`` files mapped into memory, page by page as they are read."""
+
+from __future__ import annotations
+
+import mmap
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from mshgnn.data.dataset import DataError
+from mshgnn.data.limits import check_file
+
+Array = npt.NDArray[Any]
+
+MAPPED = "mapped"
+"""The attribute of a graph that names its :class:`MappedArray`, where its tensors are views of files."""
+
+
+class MappedArray:
+    """An array in a ``.npy`` file. ``values`` looks like any array; :meth:`forget` gives back the pages read so far.
+
+    Pages that were read stay in the process until the system needs them, and count as its memory. A process that keeps
+    within a limit forgets them after every step: the system still has them in its own cache while there is room.
+    """
+
+    def __init__(self, path: Path, *, write: bool = False) -> None:
+        check_file(path)
+        self.path = path
+        with path.open("r+b" if write else "rb") as file:
+            shape, columns_first, dtype = _header(file, path)
+            if columns_first or dtype.hasobject:
+                raise DataError(f"{path}: must hold numbers, row by row")
+            start, size = file.tell(), int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+            if path.stat().st_size != start + size:
+                raise DataError(f"{path}: {path.stat().st_size - start:,} bytes of content, the header says {size:,}")
+            access = mmap.ACCESS_WRITE if write else mmap.ACCESS_COPY
+            self._file = mmap.mmap(file.fileno(), 0, access=access)
+        self._write = write
+        self.values: Array = np.ndarray(shape, dtype, self._file, start)
+
+    @classmethod
+    def create(cls, path: Path, shape: tuple[int, ...], dtype: npt.DTypeLike) -> MappedArray:
+        """A new file of zeros, which takes room on the disk only where it is written."""
+        header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+        with path.open("wb") as file:
+            np.lib.format.write_array_header_1_0(file, header)  # type: ignore[no-untyped-call, unused-ignore]
+            file.truncate(file.tell() + int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize)
+        return cls(path, write=True)
+
+    def __reduce__(self) -> NoReturn:
+        """No copy can be sent elsewhere: whoever asks has another machine in mind."""
+        raise DataError(f"{self.path}: a graph on the disk stays on its machine; use the local engine")
+
+    def forget(self) -> None:
+        """Give back the pages; what was written is on the disk before."""
+        if self._write:
+            self._file.flush()
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._file.madvise(mmap.MADV_DONTNEED)
+
+
+def _header(file: Any, path: Path) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    try:
+        version = np.lib.format.read_magic(file)  # type: ignore[no-untyped-call, unused-ignore]
+        read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
+        shape, columns_first, dtype = read(file)  # type: ignore[no-untyped-call, unused-ignore]
+    except (ValueError, KeyError, SyntaxError, TypeError, EOFError) as error:
+        raise DataError(f"{path}: not a .npy file ({error})") from error
+    return shape, columns_first, dtype

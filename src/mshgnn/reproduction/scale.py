@@ -1,0 +1,227 @@
+"""The tables of docs/scale.md: what was measured, and what follows for larger graphs and machines by a stated rule."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mshgnn.evaluation.rules import HEADLINE
+from mshgnn.report.markdown import markdown
+from mshgnn.reproduction.layout import SETS
+from mshgnn.reproduction.results import Results
+
+NOTHING = "–"
+BATCHINGS = ("full", "neighbours", "partitions")
+CORE_SHARE = 0.7
+"""What each further core adds, of what the first does: their caches are their own, their memory is shared."""
+MACHINE_SHARE = 0.8
+"""What each further machine adds: the rest of a step is waiting for gradients."""
+GPU_BYTES, GPU_FLOPS = 1e12, 1e13
+"""What a current graphics card moves and computes in a second, in such work; not measured."""
+
+
+class Graph(NamedTuple):
+    """The size of a graph that was not measured."""
+
+    title: str
+    nodes: float
+    edges: float
+    training_nodes: float
+
+
+PRODUCTS = Graph("ogbn-products", 2.4e6, 1.2e8, 1.97e5)
+PAPERS = Graph("ogbn-papers100M", 1.1e8, 1.6e9, 1.2e6)
+MOLECULES = 1e8
+MACHINES = {
+    "2 cores": 1 + CORE_SHARE,
+    "32 cores": 1 + 31 * CORE_SHARE,
+    "128 cores": 1 + 127 * CORE_SHARE,
+    "16 machines of 32 cores": (1 + 31 * CORE_SHARE) * (1 + 15 * MACHINE_SHARE),
+}
+"""How many times as fast as one core."""
+
+
+def accuracy(results: Results) -> str:
+    """Each way to batch beside the whole graph: test metric with its standard error, seconds and memory of a fold."""
+    rows = []
+    for dataset in dict.fromkeys(dataset for dataset, _ in results.scale):
+        for batching in BATCHINGS:
+            record = results.scale.get((dataset, batching))
+            if record is None:
+                rows.append([f"{SETS.get(dataset, dataset)}, {batching}", *[NOTHING] * 4])
+                continue
+            found, folds = record.rules[HEADLINE], len(record.run.results)
+            error = 100 * found.std / sqrt(max(folds - 1, 1))
+            rows.append(
+                [
+                    f"{SETS.get(dataset, dataset)}, {batching}",
+                    f"{100 * found.mean:.2f} ± {error:.2f}",
+                    str(folds),
+                    f"{record.seconds / folds:.0f}",
+                    f"{record.peak_memory_mb:,.0f}",
+                ]
+            )
+    return markdown(["", "test accuracy, %, ± standard error", "seeds", "seconds per seed", "peak memory, MB"], rows)
+
+
+def whole(results: Results) -> str:
+    """Steps on whole graphs beside what was said of them."""
+    rows = [
+        [
+            f"{row['edges']:,}",
+            f"{row['nodes']:,}",
+            f"{row['step_seconds']:.3g}",
+            f"{row['said_seconds']:.3g}",
+            f"{row['peak_bytes'] / 1e9:.3g}",
+            f"{row['said_bytes'] / 1e9:.3g}",
+        ]
+        for row in _rows(results, "scale/whole")
+    ]
+    return markdown(["edges", "nodes", "step, s", "said", "memory, GB", "said"], rows)
+
+
+def huge(results: Results) -> str:
+    """Work on graphs that stay on the disk."""
+    header = ["edges", "work", "seconds", "memory, GB", "limit", "on disk, GB"]
+    texts = {
+        "open": ("checked, and sorted the first time", "opened_seconds"),
+        "neighbours": ("a step of 1,024 targets with sampled neighbours", "step_seconds"),
+        "partitions": ("a step of 8,192 nodes in partitions", "step_seconds"),
+        "inference": ("exact inference of all nodes", "inference_seconds"),
+    }
+    rows = []
+    for name in sorted(results.measurements):
+        if name.startswith("scale/huge-"):
+            for row in _rows(results, name):
+                text, key = texts[row["kind"]]
+                memory, disk = row["peak_bytes"] / 1e9, row["bytes_on_disk"] / 1e9
+                limit = results.measurements[name]["memory"]
+                rows.append([f"{row['edges']:,}", text, f"{row[key]:.3g}", f"{memory:.2f}", limit, f"{disk:.2f}"])
+                if "epoch_seconds" in row:
+                    steps = f"an epoch of {row['steps_per_epoch']:,} such steps"
+                    rows.append([f"{row['edges']:,}", steps, f"{row['epoch_seconds']:.3g}", "", "", ""])
+    return markdown(header, rows)
+
+
+def million(results: Results) -> str:
+    """Tables of molecules of growing length."""
+    rows = []
+    for row in _rows(results, "scale/million"):
+        seconds = row.get("predict_seconds") or row["packed_seconds"] + row["epoch_seconds"]
+        text = {"predict": "predicted", "train": "read, and trained on for one epoch"}[row["kind"]]
+        rows.append([f"{row['rows']:,}", text, f"{seconds:,.0f}", f"{row['peak_bytes'] / 1e9:.2f}"])
+    return markdown(["rows", "work", "seconds", "memory, GB"], rows)
+
+
+def costs(results: Results) -> str:
+    """Bytes and operations on paper, of the benchmarks' three layers."""
+    sizes = _sizes()
+    rows = [
+        ["kept for the gradient, bytes", f"{4 * sizes.kept:,.0f}", "0"],
+        ["the batch's copy and order, bytes", f"{4 * sizes.in_channels:,}", "36"],
+        ["fetched forward, bytes", f"{4 * sizes.layers * sizes.table:,}", f"{sizes.edge_bytes_read:,.0f}"],
+        ["operations forward", f"{sizes.node_flops:,.0f}", f"{sizes.edge_flops:,.0f}"],
+    ]
+    return markdown(["", "per node", "per edge"], rows)
+
+
+def steps(results: Results) -> str:
+    """A step on whole graphs that were not measured, on paper."""
+    from mshgnn.nn.cost import step_bytes, step_flops  # with torch, which no record needs
+
+    rows = []
+    for graph in (PRODUCTS, PAPERS):
+        size = int(graph.nodes), int(graph.edges)
+        memory, flops = step_bytes(_sizes(), *size) / 1e9, step_flops(_sizes(), *size) / 1e12
+        rows.append([graph.title, f"{graph.nodes:.1e}", f"{graph.edges:.1e}", f"{memory:,.0f}", f"{flops:,.1f}"])
+    return markdown(["a step on the whole graph", "nodes", "edges", "memory, GB", "operations, 10^12"], rows)
+
+
+def machines(results: Results) -> str:
+    """What larger machines would take, from the measured seconds of one core and the shares above."""
+    from mshgnn.nn.cost import step_flops
+
+    fitted = rates(results)
+    sampled = _step_of_neighbours(results)
+    molecule = _seconds_per_molecule(results)
+    rows = []
+    for title, speed in MACHINES.items():
+        rows.append(
+            [
+                title,
+                _seconds(fitted and _of(fitted, PRODUCTS) / speed),
+                _seconds(sampled and sampled * PAPERS.training_nodes / 1024 / speed),
+                _seconds(fitted and _of(fitted, PAPERS) / 3 / speed),
+                _seconds(molecule and molecule * MOLECULES / speed),
+            ]
+        )
+    sizes, graph = _sizes(), PRODUCTS
+    moved = 3 * (4 * graph.nodes * sizes.kept + graph.edges * sizes.edge_bytes_read)
+    card = moved / GPU_BYTES + step_flops(sizes, int(graph.nodes), int(graph.edges)) / GPU_FLOPS
+    rows.append(["one graphics card, on paper", _seconds(card), NOTHING, NOTHING, NOTHING])
+    header = [
+        "",
+        "ogbn-products: a step on the whole graph",
+        "ogbn-papers100M: an epoch of sampled steps",
+        "ogbn-papers100M: exact inference",
+        "10^8 molecules: an epoch",
+    ]
+    return markdown(header, rows)
+
+
+def rates(results: Results) -> tuple[float, float] | None:
+    """Seconds of a step per node and per edge on one core: least squares of the relative errors, neither negative."""
+    rows = [row for row in _rows(results, "scale/whole") if row["threads"] == 1]
+    if len(rows) < 2:
+        return None
+    sizes = np.array([[row["nodes"], row["edges"]] for row in rows]) / np.array([[row["step_seconds"]] for row in rows])
+    per_node, per_edge = np.linalg.lstsq(sizes, np.ones(len(rows)), rcond=None)[0]
+    return max(float(per_node), 0.0), max(float(per_edge), 0.0)
+
+
+def _of(fitted: tuple[float, float], graph: Graph) -> float:
+    return fitted[0] * graph.nodes + fitted[1] * graph.edges
+
+
+def _step_of_neighbours(results: Results) -> float | None:
+    """The seconds of a sampled step on the largest graph measured, on one core."""
+    rows = [
+        row
+        for name in results.measurements
+        if name.startswith("scale/huge-")
+        for row in _rows(results, name)
+        if row["kind"] == "neighbours" and row["threads"] == 1
+    ]
+    return max(rows, key=lambda row: row["edges"])["step_seconds"] if rows else None
+
+
+def _seconds_per_molecule(results: Results) -> float | None:
+    rows = [row for row in _rows(results, "scale/million") if row["kind"] == "train"]
+    if not rows:
+        return None
+    largest = max(rows, key=lambda row: row["rows"])
+    return float(largest["epoch_seconds"] / largest["molecules"])
+
+
+def _rows(results: Results, name: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = results.measurements.get(name, {}).get("rows", [])
+    return rows
+
+
+def _sizes() -> Any:
+    """The model of the benchmarks: :mod:`mshgnn.benchmarks.scale`."""
+    from mshgnn.nn.cost import Sizes
+
+    return Sizes(in_channels=100, out_channels=47, width=64, layers=3, projections=16, rank=2, bands=3)
+
+
+def _seconds(value: float | None) -> str:
+    """A time as a reader wants it, to two digits."""
+    if value is None:
+        return NOTHING
+    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if value >= 2 * size:
+            return f"{value / size:.2g} {unit}"
+    return f"{value:.2g} s"
