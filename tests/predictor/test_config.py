@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mshgnn.errors import UserError
-from mshgnn.predictor.config import DEFAULT_TRAINING, changes_of, check_config, load_config
+from mshgnn.predictor.config import DEFAULT_TRAINING, changes_of, check_config, load_config, settle_options
 
 
 def test_what_is_written_is_read_as_an_equal_description(tmp_path: Path) -> None:
@@ -67,3 +67,17 @@ def test_molecules_have_their_own_defaults_and_anything_said_goes_first() -> Non
     for data in ("a.jsonl", "folder", "folder/nodes.csv"):
         other = check_config({"data": data}, "test")
         assert (other.model, other.training) == ({"name": "msh-stable"}, DEFAULT_TRAINING)
+
+
+def test_nodes_get_the_options_that_the_lab_has_for_nodes() -> None:
+    plain = check_config({"data": "graph.npz"}, "test")
+    assert settle_options(plain, "node").options == {"aggr": "sqrt_degree", "centered": True}
+    assert settle_options(settle_options(plain, "node"), "node") == settle_options(plain, "node")
+    assert settle_options(plain, "graph") == plain
+    for model in (
+        {"name": "gcn"},
+        {"name": "msh-stable", "aggr": "sum"},
+        {"name": "msh-stable", "frequencies": "none"},
+    ):
+        chosen = check_config({"data": "graph.npz", "model": model}, "test")
+        assert settle_options(chosen, "node") == chosen

@@ -245,8 +245,11 @@ def test_a_graph_on_the_disk_is_trained_on_in_parts_and_predicted(tmp_path: Path
     np.save(folder / "edge_index.npy", random.integers(120, size=(2, 400)))
     np.save(folder / "y.npy", y)
     training = {"batching": "neighbours", "nodes_per_step": 40}
-    train(config(folder, model={"name": "sage"}, epochs=2, training=training), tmp_path / "model", Silent())
-    assert load_config(tmp_path / "model" / "config.yaml").training.batching == "neighbours"
+    model = {"name": "msh-stable", "hidden_channels": 8, "num_layers": 2}
+    train(config(folder, model=model, epochs=2, training=training), tmp_path / "model", Silent())
+    kept = load_config(tmp_path / "model" / "config.yaml")
+    assert kept.training.batching == "neighbours"
+    assert kept.options["aggr"] == "sqrt_degree"
     written = predict_file(Ensemble.load(tmp_path / "model"), folder, tmp_path / "out.csv")
     assert (written.rows, written.failed) == (120, 0)
     header = (tmp_path / "out.csv").read_text().splitlines()[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from mshgnn.records.record import Record
@@ -35,3 +37,15 @@ def test_trials_show_the_best_validation_of_each_change() -> None:
     assert rows[0] == "| best validation, % (lowest loss) | NCI1 (2 folds) | PTC (1 fold) |"
     # The loss is that of the mean curve: (0.3 + 0.4) / 2, not the mean of each fold's best.
     assert rows[2:] == ["| as it is | 70.0 (0.350) | 60.0 (0.700) |", "| mean readout | 55.0 (1.500) | – |"]
+
+
+def test_errors_stand_alone_under_the_name_of_their_cell() -> None:
+    record = with_validation(
+        make_record("neighbour-distribution", "msh-stable", 0.0, "sum"), [([0.3, 0.2], [0.3, 0.2])]
+    )
+    experiment = {**record.info.experiment, "name": "trials/distribution/one-layer/sum"}
+    info = replace(record.info, experiment=experiment, metric="mse")
+    made = Record(Run(info, record.run.results), record.rules)
+    rows = trials(Results({}, {"distribution": [made]}, {}, {}), "distribution").splitlines()
+    assert rows[0] == "| lowest validation loss | one-layer (1 fold) |"
+    assert rows[2] == "| sum | 0.2000 |"

@@ -15,6 +15,7 @@ from mshgnn.data.readers.table import is_table
 from mshgnn.errors import UserError, did_you_mean
 from mshgnn.lab.yaml_file import parse, read_mapping
 from mshgnn.models import MODELS
+from mshgnn.nn.model import Task
 from mshgnn.training.settings import TrainingSettings
 
 How = Literal["auto", "random", "stratified", "scaffold", "column", "file"]
@@ -30,6 +31,8 @@ MOLECULE_OPTIONS = {"num_layers": 4, "aggr": "sqrt_degree"}
 """What a table of molecules gets where nothing else is said, options for the models that have them; chosen on
 validation parts alone. Molecules are many and small: larger batches at a higher rate cost less time, averaged weights
 calm the choice of the epoch, and a fourth layer sees whole rings."""
+NODE_OPTIONS = {"aggr": "sqrt_degree", "centered": True}
+"""What ``msh-stable`` gets on nodes, in the lab's suites as here: nodes of one graph differ in degree by hundreds."""
 
 
 class TrainConfig(BaseModel):
@@ -145,6 +148,14 @@ def _options_of_molecules(model: Mapping[str, Any]) -> dict[str, Any]:
     if name not in MODELS or name in ("msh-paper", "msh-released"):
         return {}
     return {option: value for option, value in MOLECULE_OPTIONS.items() if option in MODELS[name].options}
+
+
+def settle_options(config: TrainConfig, task: Task) -> TrainConfig:
+    """The description with the options that the task decides where it says nothing of the phases or the sum."""
+    bound = {*NODE_OPTIONS, "frequencies", "phase_scale"}
+    if task != "node" or config.model["name"] != DEFAULT_MODEL or bound & config.model.keys():
+        return config
+    return config.model_copy(update={"model": {**config.model, **NODE_OPTIONS}})
 
 
 def _training(given: Mapping[str, Any], defaults: TrainingSettings) -> dict[str, Any]:

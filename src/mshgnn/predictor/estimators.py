@@ -23,7 +23,7 @@ from mshgnn.data.readers.asked import Read
 from mshgnn.data.schema import Schema
 from mshgnn.data.splits import Split
 from mshgnn.predictor.coding import encoded
-from mshgnn.predictor.config import TrainConfig, check_config
+from mshgnn.predictor.config import TrainConfig, check_config, settle_options
 from mshgnn.predictor.fold import untrained
 from mshgnn.predictor.member import Member
 from mshgnn.training.loop import train_fold
@@ -87,6 +87,7 @@ class _Estimator(BaseEstimator):
         if len(order) <= count:
             raise DataError(f"{len(order)} items are too few to train and to choose an epoch on")
         split = Split(order[count:], order[:count], torch.empty(0, dtype=torch.long))
+        config = settle_options(config, dataset.task)
         member, prepared = untrained(config, Read(dataset, schema), split, 0)
         train_fold(member.model, prepared, split, config.training, fold_seed(config.seed, 0), keep_best=True)
         return member

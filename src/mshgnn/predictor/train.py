@@ -15,7 +15,7 @@ from mshgnn.data.targets import is_missing
 from mshgnn.errors import UserError
 from mshgnn.machine import find_device
 from mshgnn.models import MODELS, resolve
-from mshgnn.predictor.config import TrainConfig, load_config
+from mshgnn.predictor.config import TrainConfig, load_config, settle_options
 from mshgnn.predictor.ensemble import CONFIG_FILE
 from mshgnn.predictor.fold import FoldReport, train_member, untrained, writing
 from mshgnn.predictor.splitting import make_folds, settle, splits_json
@@ -103,6 +103,7 @@ def gather(config: TrainConfig) -> Gathered:
     read = read_own(config.data, config.asked())
     if not read.schema.target_names:  # the TU form names no target
         read = read._replace(schema=replace(read.schema, target_names=("target",)))
+    config = settle_options(config, read.dataset.task)
     config = config.model_copy(update={"split": settle(config.split, read.dataset)})
     rows = rows_of(read)
     folds = make_folds(
