@@ -102,7 +102,7 @@ def _run_one(experiment: Experiment, out: Path | None, how: _How, workers: Worke
     from mshgnn.lab.display import make_display
     from mshgnn.lab.engines.together import follow
     from mshgnn.lab.errors import RunFailed, RunFolderLost
-    from mshgnn.lab.recording import record_run
+    from mshgnn.lab.recording import record_path, record_run
     from mshgnn.lab.runner import default_folder, run_experiment
     from mshgnn.report.terminal import rules_table
 
@@ -112,6 +112,8 @@ def _run_one(experiment: Experiment, out: Path | None, how: _How, workers: Worke
         if not workers.is_first:
             follow(experiment, folder, workers)
             return
+        if record_to is not None:  # hours before it is written
+            record_path(experiment.name, experiment.decisive(), record_to)
         finished = run_experiment(
             experiment,
             folder,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from mshgnn.lab.errors import ExperimentError, StoreError
 from mshgnn.lab.experiment import check_experiment
@@ -18,18 +20,22 @@ def record_run(run: Run, target: Path) -> Path:
 
     The record of the same experiment is written over; that of another, under the same name, is not.
     """
-    path = target if target.name.endswith(ENDINGS) else target / f"{run.info.name}.json.gz"
-    record = make_record(run)
-    if path.exists() and (difference := _difference(load_record(path).info, run.info)):
+    path = record_path(run.info.name, decisive(run.info.experiment), target)
+    return save_record(make_record(run), path)
+
+
+def record_path(name: str, now: Mapping[str, Any], target: Path) -> Path:
+    """The file of an experiment's record, given what decides its numbers; refused if it holds another's."""
+    path = target if target.name.endswith(ENDINGS) else target / f"{name}.json.gz"
+    if path.exists() and (difference := _difference(load_record(path).info, now)):
         raise StoreError(f"{path}: holds another experiment: {difference}; name another file")
-    return save_record(record, path)
+    return path
 
 
-def _difference(old: RunInfo, new: RunInfo) -> str:
+def _difference(old: RunInfo, now: Mapping[str, Any]) -> str:
     """In what two experiments differ, the old one filled up with today's defaults; empty where in nothing."""
     try:
         before = check_experiment(old.experiment, "the record").decisive()
     except ExperimentError as error:
         return str(error)
-    now = decisive(new.experiment)
-    return "" if before == now else first_difference(before, now)
+    return "" if before == now else first_difference(before, dict(now))
