@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import mean
-
 from mshgnn.evaluation.rules import HEADLINE
 from mshgnn.records.record import Record
 from mshgnn.report.markdown import markdown
@@ -11,26 +9,20 @@ from mshgnn.reproduction.layout import MODELS
 from mshgnn.reproduction.results import Results, runs
 from mshgnn.training.metrics import KNOWN_METRICS
 
-YARDSTICK = "gcn"
-"""Whose time is one."""
-
 
 def worth(results: Results, suite: str) -> str:
-    """The models of one suite by data set: test metric ± over runs, then its time over GCN's."""
+    """The models of one suite by data set: test metric ± over runs.
+
+    Whole runs share their machine, so their seconds are not shown: ``mshgnn bench`` measures the same messages.
+    """
     records = results.worth.get(suite, {})
     sets = list(dict.fromkeys(dataset for dataset, _ in records))
     models = [model for model in MODELS if any((dataset, model) in records for dataset in sets)]
     header = ["test"]
     for dataset in sets:
         example = next(record for (name, _), record in records.items() if name == dataset)
-        header += [f"{dataset}: {example.info.metric} ({runs(example)})", "time over GCN's"]
-    rows = []
-    for model in models:
-        cells = [MODELS[model]]
-        for dataset in sets:
-            record = records.get((dataset, model))
-            cells += [_figure(record), _time(record, records.get((dataset, YARDSTICK)))]
-        rows.append(cells)
+        header.append(f"{dataset}: {example.info.metric} ({runs(example)})")
+    rows = [[MODELS[model], *(_figure(records.get((dataset, model))) for dataset in sets)] for model in models]
     return markdown(header, rows)
 
 
@@ -40,10 +32,3 @@ def _figure(record: Record | None) -> str:
     result, metric = record.rules[HEADLINE], KNOWN_METRICS[record.info.metric]
     digits, factor = (1, 100) if metric.is_share else (3, 1)
     return f"{factor * result.mean:.{digits}f} ± {factor * result.std:.{digits}f}"
-
-
-def _time(record: Record | None, yardstick: Record | None) -> str:
-    if record is None or yardstick is None:
-        return "–"
-    mine, other = (mean(fold.seconds for fold in one.run.results) for one in (record, yardstick))
-    return f"{mine / other:.2f}"
