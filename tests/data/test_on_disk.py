@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +21,10 @@ from mshgnn.data.receiver_order import count_senders, sort_on_disk
 from mshgnn.machine import resident_memory_bytes
 
 
-def write_graph(folder: Path, **changes: Array | None) -> Path:
+def write_graph(folder: Path, nodes: int = 30, /, **changes: Array | None) -> Path:
     """A random graph of two classes as a folder of arrays."""
     random = np.random.default_rng(0)
-    nodes, edges = 30, 90
+    edges = 90
     arrays: dict[str, Array] = {
         "x": random.standard_normal((nodes, 4), dtype=np.float32),
         "edge_index": random.integers(nodes, size=(2, edges)),
@@ -56,7 +59,7 @@ def test_a_folder_of_arrays_is_a_node_task(tmp_path: Path) -> None:
 def test_edges_are_sorted_once_and_again_when_they_change(tmp_path: Path) -> None:
     folder = write_graph(tmp_path / "mine")
     load_own(folder)
-    path = folder / "edge_index.sorted.npy"
+    path = folder / "edge_index.mshgnn-sorted.npy"
     before = path.stat().st_mtime_ns
     load_own(folder)
     assert path.stat().st_mtime_ns == before
@@ -66,6 +69,62 @@ def test_edges_are_sorted_once_and_again_when_they_change(tmp_path: Path) -> Non
     path.unlink()
     assert load_own(folder).graphs[0].edge_index.tolist() == [[3, 2], [0, 1]]
     assert not path.exists(), "sorted edges are used as they are"
+
+
+def test_sorted_edges_of_another_graph_are_not_taken_for_these(tmp_path: Path) -> None:
+    folder = write_graph(tmp_path / "mine", edge_index=np.array([[3, 2, 1], [2, 1, 0]]))
+    load_own(folder)
+    sorted_edges = folder / "edge_index.mshgnn-sorted.npy"
+    write_graph(folder, edge_index=np.array([[4, 5, 6], [2, 1, 0]]))  # as many edges for every receiver
+    os.utime(folder / "edge_index.npy", ns=(0, 0))
+    assert load_own(folder).graphs[0].edge_index.tolist() == [[6, 5, 4], [0, 1, 2]]
+    right = sorted_edges.read_bytes()
+    for place in range(len(right) - 48, len(right)):
+        sorted_edges.write_bytes(right[:place] + bytes([right[place] ^ 1]) + right[place + 1 :])
+        assert load_own(folder).graphs[0].edge_index.tolist() == [[6, 5, 4], [0, 1, 2]]
+        assert sorted_edges.read_bytes() == right
+    sorted_edges.write_bytes(b"no array")
+    assert load_own(folder).graphs[0].edge_index.tolist() == [[6, 5, 4], [0, 1, 2]]
+
+
+def test_edges_can_be_sorted_by_two_at_the_same_time(tmp_path: Path) -> None:
+    given_edges = np.random.default_rng(0).integers(500, size=(2, 200_000))
+    folder = write_graph(tmp_path / "mine", 500, edge_index=given_edges)
+    right = given_edges[:, np.argsort(given_edges[1], kind="stable")]
+    with ThreadPoolExecutor(4) as pool:
+        for dataset in pool.map(lambda _: load_own(folder), range(4)):
+            assert np.array_equal(dataset.graphs[0].edge_index.numpy(), right)
+    assert not list(folder.glob("*.writing"))
+
+
+@pytest.mark.parametrize("shape", [(2**62, 4), (-2, -2), (10**20, 1)])
+def test_a_header_that_lies_is_one_line(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    folder = write_graph(tmp_path / "mine")
+    header = {"descr": "<f4", "fortran_order": False, "shape": shape}
+    with (folder / "x.npy").open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)  # type: ignore[no-untyped-call, unused-ignore]
+    with pytest.raises(DataError, match=r"x\.npy: "):
+        load_own(folder)
+
+
+def test_a_disk_without_room_is_said_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    folder = write_graph(tmp_path / "mine", edge_index=np.array([[3, 2, 1], [2, 1, 0]]))
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(DataError, match=r"cannot be sorted there \(No space left on device\)"):
+        load_own(folder)
+    assert not list(folder.glob("*.writing"))
+
+
+def test_a_few_bytes_of_labels_are_not_a_thousand_million_classes(tmp_path: Path) -> None:
+    y = np.arange(30) % 3
+    y[1] = 10**9
+    with pytest.raises(DataError, match=r"y\.npy: 1,000,000,001 classes, more than the limit"):
+        load_own(write_graph(tmp_path / "mine", y=y), objective="classify")
 
 
 def test_numbers_without_classes_are_regressed(tmp_path: Path) -> None:
@@ -118,11 +177,12 @@ def test_edges_are_sorted_as_a_stable_sort_would(
     given_edges: Array = np.array(pairs, dtype=dtype).T.copy()
     np.save(folder / "edges.npy", given_edges)
     edges = MappedArray(folder / "edges.npy")
-    rowptr, is_sorted = count_senders(edges, nodes)
+    rowptr, is_sorted, content = count_senders(edges, nodes)
     assert is_sorted == bool((np.diff(given_edges[1]) >= 0).all())
     assert np.diff(rowptr).tolist() == np.bincount(given_edges[1], minlength=nodes).tolist()
     found = sort_on_disk(edges, rowptr, folder / "sorted.npy", buckets=buckets).values
     assert np.array_equal(found, given_edges[:, np.argsort(given_edges[1], kind="stable")])
+    assert count_senders(MappedArray(folder / "sorted.npy"), nodes)[1:] == (True, content)
 
 
 def test_pages_that_were_read_can_be_given_back(tmp_path: Path) -> None:
@@ -140,7 +200,7 @@ def test_pages_that_were_read_can_be_given_back(tmp_path: Path) -> None:
 
 def test_a_graph_on_the_disk_says_so(tmp_path: Path) -> None:
     (graph,) = load_own(write_graph(tmp_path / "mine")).graphs
-    assert [file.path.name for file in graph[MAPPED]] == ["x.npy", "edge_index.sorted.npy"]
+    assert [file.path.name for file in graph[MAPPED]] == ["x.npy", "edge_index.mshgnn-sorted.npy"]
 
 
 def test_a_graph_on_the_disk_is_not_sent_elsewhere(tmp_path: Path) -> None:

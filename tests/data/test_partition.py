@@ -76,7 +76,10 @@ def test_metis_is_given_the_graph_as_it_wants_it(monkeypatch: pytest.MonkeyPatch
         return 0, [0, 1]
 
     monkeypatch.setitem(sys.modules, "pymetis", SimpleNamespace(part_graph=part_graph, __spec__=object()))
-    rowptr, sender = csr({(0, 1)}, 2)
-    assert by_metis(rowptr, sender, 2).tolist() == [0, 1]
-    assert partition(rowptr, sender, 2).tolist() == [0, 1]
-    assert seen == {"parts": 2, "xadj": [0, 1, 2], "adjncy": [1, 0]}
+    for rowptr, sender in (
+        csr({(0, 1)}, 2),
+        (np.array([0, 0, 3]), np.array([0, 1, 0])),  # one way, twice, and a loop
+    ):
+        assert by_metis(rowptr, sender, 2).tolist() == [0, 1]
+        assert partition(rowptr, sender, 2).tolist() == [0, 1]
+        assert seen == {"parts": 2, "xadj": [0, 1, 2], "adjncy": [1, 0]}

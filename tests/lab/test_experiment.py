@@ -47,6 +47,7 @@ def test_a_file_becomes_an_experiment(tmp_path: Path) -> None:
         (GOOD + "name: a//b", "name: .*'a//b'"),
         (GOOD + "name: ../b", "name: .*'../b'"),
         (GOOD + f"seeds: [{'9' * 400}]", r"seeds.0: .*less than .*got 9{80}… \(400 characters\)"),
+        (GOOD + f"seeds: [0x{'f' * 4000}]", "seeds.0: .*less than .*got a number of thousands of digits"),
         (GOOD + f"seeds: [{'9' * 5000}]", "not valid YAML: Exceeds the limit"),
         (GOOD.replace("{name: MUTAG}", "{name: MUTAG, encodings: {lapp: 3}}"), "encodings"),
         (GOOD.replace("epochs: 7", "epochs: 7, warmup_epochs: 7"), "warmup_epochs .7. must be less than epochs .7."),

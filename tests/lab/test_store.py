@@ -139,6 +139,16 @@ def test_a_users_own_files_are_never_touched(tmp_path: Path) -> None:
     assert [path.read_text() for path in theirs] == ["mine"] * 3
 
 
+def test_pipes_in_a_run_do_not_keep_a_reader_waiting(tmp_path: Path) -> None:
+    store = make_store(tmp_path)
+    os.mkfifo(tmp_path / "run" / "folds" / f"{KEY}.json.gz")
+    assert store.load(KEY, INFO) is None
+    (tmp_path / "run" / "run.json").unlink()
+    os.mkfifo(tmp_path / "run" / "run.json")
+    with pytest.raises(StoreError, match="not a regular file"):
+        store.info()
+
+
 def test_a_folder_with_another_run_json_is_refused_untouched(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text('{"steps": [1, 2]}')
     leftover = tmp_path / "run.json.abc.writing"

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +160,15 @@ def test_a_config_that_was_tampered_with_is_refused(
 def test_a_foreign_config_is_refused(config: bytes, message: str, saved: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=message):
         MSHGNN.from_pretrained(damaged_copy(saved, tmp_path / "model", config=config))
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+def test_a_pipe_does_not_keep_a_reader_waiting(name: str, saved: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(saved, tmp_path / "copy")
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(UserError, match=f"{name} is damaged: not a regular file"):
+        MSHGNN.from_pretrained(folder)
 
 
 def test_missing_options_are_refused(saved: Path, tmp_path: Path) -> None:

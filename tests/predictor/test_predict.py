@@ -101,6 +101,14 @@ def test_a_file_without_one_good_row_is_failed_work(trained: Path, tmp_path: Pat
     assert list(tmp_path.glob("*.writing")) == []
 
 
+def test_a_users_own_file_is_never_written_over(trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("smiles\nCC\n")
+    (tmp_path / "out.csv.writing").write_text("a thesis")
+    predict_file(Ensemble.load(trained), tmp_path / "new.csv", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv.writing").read_text() == "a thesis"
+    assert (tmp_path / "out.csv").read_text().startswith("smiles,")
+
+
 def test_no_more_rows_are_read_than_fit_a_chunk(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     taken = []
 

@@ -182,13 +182,18 @@ def test_rows_count_by_their_weight_when_asked(tmp_path: Path) -> None:
         train(config(shapes(tmp_path / "g" / "s.jsonl"), weight_column="w"), tmp_path / "j", Silent())
 
 
-def test_a_folder_of_another_training_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_of_another_training_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = molecules(tmp_path / "m.csv")
     train(config(data, "logp"), tmp_path / "model", Silent())
     with pytest.raises(UserError, match=r"holds another training \(training.epochs was 3, is now 4\)"):
         train(config(data, "logp", epochs=4), tmp_path / "model", Silent())
     molecules(data, seed=1)
-    with pytest.raises(UserError, match="before it changed"):
+    with pytest.raises(UserError, match="or the defaults changed"):
+        train(config(data, "logp"), tmp_path / "model", Silent())
+    molecules(data)
+    train(config(data, "logp"), tmp_path / "model", Silent())  # all is there
+    monkeypatch.setattr("mshgnn.predictor.train.NUMBERS_VERSION", 1_000)
+    with pytest.raises(UserError, match="or the defaults changed"):
         train(config(data, "logp"), tmp_path / "model", Silent())
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").write_text("dear")

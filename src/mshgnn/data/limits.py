@@ -15,13 +15,14 @@ from mshgnn.data.dataset import DataError
 from mshgnn.errors import did_you_mean
 
 VARIABLE = "MSHGNN_LIMITS"
-LimitName = Literal["memory", "line", "unpacked", "nodes", "columns", "atoms", "rings"]
+LimitName = Literal["memory", "line", "unpacked", "nodes", "columns", "classes", "atoms", "rings"]
 LIMITS: dict[LimitName, int] = {
     "memory": 4 * 10**9,  # bytes of one data set's tensors (the largest of the paper's has 1.2e9)
     "line": 8 * 10**6,  # bytes of one line of text
     "unpacked": 2 * 10**9,  # bytes an archive may unpack to
     "nodes": 10**7,  # nodes of one graph
     "columns": 10**4,  # one-hot columns of node or edge labels
+    "classes": 10**5,  # classes of one target
     "atoms": 2_000,  # atoms of one molecule
     "rings": 300,  # independent rings of one molecule
 }

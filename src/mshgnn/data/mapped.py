@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import mmap
+import os
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -32,21 +34,29 @@ class MappedArray:
             shape, columns_first, dtype = _header(file, path)
             if columns_first or dtype.hasobject:
                 raise DataError(f"{path}: must hold numbers, row by row")
-            start, size = file.tell(), int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+            if any(length < 0 for length in shape):
+                raise DataError(f"{path}: a dimension is negative: {shape}")
+            start, size = file.tell(), math.prod(shape) * dtype.itemsize
             if path.stat().st_size != start + size:
                 raise DataError(f"{path}: {path.stat().st_size - start:,} bytes of content, the header says {size:,}")
             access = mmap.ACCESS_WRITE if write else mmap.ACCESS_COPY
-            self._file = mmap.mmap(file.fileno(), 0, access=access)
+            try:
+                self._file = mmap.mmap(file.fileno(), 0, access=access)
+            except (OSError, ValueError, OverflowError) as error:
+                raise DataError(f"{path}: cannot be mapped into memory ({error})") from None
         self._write = write
         self.values: Array = np.ndarray(shape, dtype, self._file, start)
 
     @classmethod
     def create(cls, path: Path, shape: tuple[int, ...], dtype: npt.DTypeLike) -> MappedArray:
-        """A new file of zeros, which takes room on the disk only where it is written."""
+        """A new file of zeros. A disk without room for all of it is an ``OSError`` here: later it would be a crash."""
         header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
         with path.open("wb") as file:
             np.lib.format.write_array_header_1_0(file, header)  # type: ignore[no-untyped-call, unused-ignore]
-            file.truncate(file.tell() + int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize)
+            size = math.prod(shape) * np.dtype(dtype).itemsize
+            if size and hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), file.tell(), size)
+            file.truncate(file.tell() + size)
         return cls(path, write=True)
 
     def __reduce__(self) -> NoReturn:

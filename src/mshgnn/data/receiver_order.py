@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,10 +19,21 @@ CHUNK = 2**22
 """Edges that are read at once."""
 
 
-def count_senders(edge_index: MappedArray, num_nodes: int) -> tuple[Ints, bool]:
-    """``rowptr [N + 1]`` of edges ``[2, M]`` in any order, and whether they are sorted; every index is checked."""
+class Counted(NamedTuple):
+    """What one pass over the edges ``[2, M]`` finds."""
+
+    rowptr: Ints
+    """Where the edges of every receiver begin once they are sorted ``[N + 1]``."""
+    is_sorted: bool
+    content: int
+    """A sum over the edges that is the same for two files just where sorting them gives the same edges, but for a
+    chance of one in 2^64: each adds a number made of sender, receiver and its place among those of the receiver."""
+
+
+def count_senders(edge_index: MappedArray, num_nodes: int) -> Counted:
+    """Count the edges of every receiver, in any order; every index is checked."""
     rowptr = np.zeros(num_nodes + 1, dtype=np.int64)
-    is_sorted, last = True, -1
+    is_sorted, last, content = True, -1, 0
     for begin, end in _chunks(edge_index):
         senders, receivers = edge_index.values[0, begin:end], edge_index.values[1, begin:end]
         for ends in (senders, receivers):
@@ -28,11 +41,12 @@ def count_senders(edge_index: MappedArray, num_nodes: int) -> tuple[Ints, bool]:
             if low < 0 or high >= num_nodes:
                 wrong = low if low < 0 else high
                 raise DataError(f"{edge_index.path}: node {wrong} is not in 0..{num_nodes - 1}, as x has them")
-        is_sorted = _count(receivers, rowptr, last) and is_sorted  # every chunk is counted, also after an unsorted one
+        rising, found = _count(senders, receivers, rowptr, last)
+        is_sorted, content = rising and is_sorted, (content + int(found)) % 2**64
         last = int(receivers[-1])
         edge_index.forget()
     np.cumsum(rowptr, out=rowptr)
-    return rowptr, is_sorted
+    return Counted(rowptr, is_sorted, content)
 
 
 def sort_on_disk(edge_index: MappedArray, rowptr: Ints, path: Path, *, buckets: int) -> MappedArray:
@@ -41,9 +55,21 @@ def sort_on_disk(edge_index: MappedArray, rowptr: Ints, path: Path, *, buckets: 
     Receivers are taken in ``buckets`` of about equally many edges, and each pass over the edges writes those of one
     bucket. So the places that are written lie close together, however much larger than memory the file is.
     """
+    # A name of its own: another process may sort the same edges at the same time.
+    handle, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".writing", dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        _sort_into(temporary, edge_index, rowptr, buckets)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return MappedArray(path)
+
+
+def _sort_into(file: Path, edge_index: MappedArray, rowptr: Ints, buckets: int) -> None:
     num_edges, num_nodes = int(rowptr[-1]), rowptr.size - 1
-    temporary = path.with_name(f"{path.name}.writing")
-    out = MappedArray.create(temporary, (2, num_edges), edge_index.values.dtype)
+    out = MappedArray.create(file, (2, num_edges), edge_index.values.dtype)
     free = rowptr[:-1].copy()
     bounds = np.searchsorted(rowptr, np.arange(1, buckets) * (num_edges / buckets)).tolist()
     first = 0
@@ -57,8 +83,6 @@ def sort_on_disk(edge_index: MappedArray, rowptr: Ints, path: Path, *, buckets: 
             )
             out.forget()
             first = last
-    os.replace(temporary, path)
-    return MappedArray(path)
 
 
 def _chunks(edge_index: MappedArray) -> list[tuple[int, int]]:
@@ -67,14 +91,20 @@ def _chunks(edge_index: MappedArray) -> list[tuple[int, int]]:
 
 
 @compiled(nogil=True)
-def _count(receivers, rowptr, last):
-    """Count every receiver behind its place; tells whether none is smaller than the one before."""
-    rising = True
-    for receiver in receivers:
+def _count(senders, receivers, rowptr, last):
+    """Count every receiver behind its place; whether none is smaller than the one before, and their ``content``."""
+    rising, content = True, np.uint64(0)
+    for edge in range(receivers.size):
+        receiver = receivers[edge]
+        mixed = np.uint64(senders[edge]) * np.uint64(0x9E3779B97F4A7C15)
+        mixed += np.uint64(receiver) * np.uint64(0xC2B2AE3D27D4EB4F)
+        mixed += np.uint64(rowptr[receiver + 1]) * np.uint64(0x165667B19E3779F9)
+        mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+        content += mixed ^ (mixed >> np.uint64(29))
         rowptr[receiver + 1] += 1
         rising &= receiver >= last
         last = receiver
-    return rising
+    return rising, content
 
 
 @compiled(nogil=True)

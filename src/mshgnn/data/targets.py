@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from mshgnn.data.dataset import METRICS, DataError, Metric, Objective, Task
+from mshgnn.data.limits import check_limit
 from mshgnn.errors import did_you_mean
 
 MANY_CLASSES = 20
@@ -130,6 +131,7 @@ def _class_names(name: str, largest: int, wish: Wish) -> tuple[int, tuple[str, .
     num_classes = wish.num_classes or len(wish.class_names) or max(largest, 2)
     if largest > num_classes:
         raise DataError(f"{name}: a target is {largest - 1}, but there are only {num_classes} classes")
+    check_limit("classes", num_classes, name)
     names = wish.class_names or tuple(str(number) for number in range(num_classes))
     if len(names) != num_classes or len(set(names)) != num_classes:
         raise DataError(f"{name}: {num_classes} classes need {num_classes} different names, not {len(set(names))}")

@@ -21,6 +21,7 @@ from filelock import FileLock, Timeout
 
 from mshgnn.lab.errors import ExperimentError, RunFolderLost, StoreError
 from mshgnn.lab.experiment import check_experiment
+from mshgnn.machine import read_regular
 from mshgnn.records.codec import TEMPORARY, decode, encode, first_difference, write_atomically
 from mshgnn.records.run import FoldKey, FoldResult, RunInfo, decisive
 
@@ -70,7 +71,7 @@ class RunStore:
         """What the run is of."""
         path = self.folder / "run.json"
         try:
-            return RunInfo.from_json(decode(path.read_bytes()))
+            return RunInfo.from_json(decode(read_regular(path)))
         except (FileNotFoundError, NotADirectoryError):
             raise StoreError(f"{self.folder}: not a run folder (no run.json)") from None
         except OSError as error:
@@ -91,7 +92,7 @@ class RunStore:
         """
         path = self._path(key)
         try:
-            values = decode(path.read_bytes())
+            values = decode(read_regular(path))
             result = FoldResult.from_json(values)
             if result.key != key:
                 raise ValueError(f"{path.name} holds another fold")

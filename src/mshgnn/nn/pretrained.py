@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load, save_file
 from torch import Tensor, nn
 
 from mshgnn.errors import UserError
+from mshgnn.machine import read_regular
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
@@ -38,10 +39,10 @@ def read_config(folder: Path) -> tuple[str, dict[str, Any]]:
     """The name and the options of a saved model, as they were written: whoever builds it checks them."""
     path = folder / CONFIG_FILE
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
+        config = json.loads(read_regular(path).decode())
     except OSError as error:
         raise UserError(f"{path} cannot be read, so this is no saved mshgnn model: {error}") from None
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is damaged: {error}") from None
     found = config.get("format") if isinstance(config, dict) else None
     if found == OLD_FORMAT:
@@ -76,10 +77,10 @@ def fill_weights(build: Callable[[], Built], folder: Path) -> Built:
 
 def _read_weights(path: Path) -> dict[str, Tensor]:
     try:
-        return load_file(path)
+        return load(read_regular(path))
     except OSError as error:
         raise UserError(f"{path} cannot be read, so this is no saved mshgnn model: {error}") from None
-    except SafetensorError as error:
+    except (SafetensorError, ValueError) as error:
         raise UserError(f"{path} is damaged: {error}") from None
 
 

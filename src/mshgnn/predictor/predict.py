@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import os
+import io
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,7 @@ from mshgnn.data.readers.on_disk import is_on_disk, read_bare_on_disk
 from mshgnn.data.readers.stream import columns_of, read_bare_line, stream_rows
 from mshgnn.predictor.columns import Columns
 from mshgnn.predictor.ensemble import Ensemble, OnError, Prediction
+from mshgnn.records.codec import written_beside
 
 CHUNK = 500
 """Rows that are in memory at once."""
@@ -121,9 +122,9 @@ def predict_file(model: Ensemble, path: Path, out: Path, *, on_error: OnError = 
     extra = [name if name not in {*own, *columns.names} else f"{name}_predicted" for name in EXTRA]
     total = failed = beyond = 0
     first = ""
-    temporary = out.with_name(f"{out.name}.writing")
     try:
-        with temporary.open("w", encoding="utf-8", newline="") as file:
+        with written_beside(out) as beside:
+            file = io.TextIOWrapper(beside, encoding="utf-8", newline="")
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow([*own, *columns.names, *extra])
             for piece in predicted(model, path, on_error=on_error, chunk=chunk):
@@ -138,13 +139,11 @@ def predict_file(model: Ensemble, path: Path, out: Path, *, on_error: OnError = 
                     new, distance = next(cells)
                     beyond += distance > 1
                     writer.writerow([*kept, *new, f"{distance:.4g}", int(distance > 1), "ok"])
-        if total == 0:
-            raise DataError(f"{path}: there are no rows")
-        os.replace(temporary, out)
+            if total == 0:
+                raise DataError(f"{path}: there are no rows")
+            file.detach()
     except OSError as error:
         raise DataError(f"{out}: cannot be written ({error.strerror})") from None
-    finally:
-        temporary.unlink(missing_ok=True)
     if failed == total:
         raise PredictionFailed(f"{path}: not one of {total:,} rows could be predicted, the first: {first}")
     return Written(total, failed, first, beyond)

@@ -21,6 +21,7 @@ from mshgnn.predictor.fold import FoldReport, train_member, untrained, writing
 from mshgnn.predictor.splitting import make_folds, settle, splits_json
 from mshgnn.predictor.summary import Summary, summarise
 from mshgnn.records.codec import TEMPORARY, checksum, first_difference, write_atomically
+from mshgnn.records.run import NUMBERS_VERSION
 from mshgnn.training.forecast import forecast
 from mshgnn.training.loop import EpochReport
 from mshgnn.training.parallel import ALONE, Workers
@@ -152,6 +153,7 @@ def rows_of(read: Read) -> list[int]:
 def _digests(config: TrainConfig, read: Read, folds: list[Split]) -> list[str]:
     """What decides the weights of each fold, in a few letters; weights of rows are in the checksum of the data."""
     decisive = config.model_dump(mode="json", exclude={"data", "coverage", "controls", "weight_column"})
+    decisive |= {"options": resolve(config.model["name"], config.options), "numbers": NUMBERS_VERSION}
     return [checksum([decisive, read.dataset.checksum, [part.tolist() for part in split]])[:16] for split in folds]
 
 
@@ -167,7 +169,9 @@ def _prepare(
         for number, digest in enumerate(digests):
             old = FoldReport.load(folder / f"model_{number}")
             if old is not None and old.digest != digest:
-                raise UserError(f"{folder}: was trained on {config.data} before it changed; choose another --out")
+                raise UserError(
+                    f"{folder}: was trained before {config.data} or the defaults changed; choose another --out"
+                )
     elif folder.exists() and (not folder.is_dir() or any(not _is_half(file) for file in folder.iterdir())):
         raise UserError(f"{folder}: is not empty and no model; choose another --out")
     try:

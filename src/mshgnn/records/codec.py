@@ -8,9 +8,10 @@ import json
 import os
 import tempfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 FORMAT = 1
 TEMPORARY = ".writing"
@@ -55,11 +56,21 @@ def first_difference(before: object, now: object, key: str = "") -> str:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write beside, sync, rename, sync the folder: after a power cut the file is whole or absent."""
+    """Write the whole content or nothing."""
+    with written_beside(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def written_beside(path: Path) -> Iterator[IO[bytes]]:
+    """A file beside ``path``, under a name that nobody has, which takes its place if the block ends well.
+
+    It is synced, renamed, and the folder synced: after a power cut the file is whole or absent.
+    """
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.", suffix=TEMPORARY)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o666 & ~_umask())  # a temporary file is private; the finished one is like any other

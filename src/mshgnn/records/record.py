@@ -11,6 +11,7 @@ import numpy as np
 
 from mshgnn.errors import UserError
 from mshgnn.evaluation.rules import RuleResult
+from mshgnn.machine import read_regular
 from mshgnn.records.codec import decode, encode, write_atomically
 from mshgnn.records.run import FoldResult, Run, RunInfo
 from mshgnn.training.curves import CURVE_NAMES, Curves
@@ -98,7 +99,7 @@ def save_record(record: Record, path: Path) -> Path:
 def load_record(path: Path) -> Record:
     """Read a record; a missing, changed or damaged file is an error that names it."""
     try:
-        values = decode(path.read_bytes())
+        values = decode(read_regular(path))
         environments = values["environments"]
         folds = [fold | {"environment": environments[fold["environment"]]} for fold in values["folds"]]
         results = tuple(FoldResult.from_json(fold) for fold in folds)

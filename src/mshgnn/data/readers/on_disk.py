@@ -3,7 +3,7 @@
 ``x.npy`` ``[n, d]`` (float32 or float16), ``edge_index.npy`` ``[2, m]`` (senders, receivers; int32 or int64, every
 direction listed), ``y.npy`` ``[n]`` whole numbers (-1: missing) or ``[n]``, ``[n, T]`` floats (NaN: missing) and, if
 wanted, ``split.npy`` ``[n]`` with 0 for train, 1 for validation, 2 for test and -1 for none. Edges that are not in the
-order of their receivers are sorted once, on the disk, into ``edge_index.sorted.npy`` beside them.
+order of their receivers are sorted once, on the disk, into ``edge_index.mshgnn-sorted.npy`` beside them.
 """
 
 from __future__ import annotations
@@ -19,12 +19,18 @@ from torch_geometric.data import Data
 from mshgnn.data.dataset import DataError, GraphDataset
 from mshgnn.data.mapped import MAPPED, MappedArray
 from mshgnn.data.readers.asked import Asked, Cell, Read
-from mshgnn.data.receiver_order import count_senders, sort_on_disk
+from mshgnn.data.receiver_order import Counted, count_senders, sort_on_disk
 from mshgnn.data.schema import Schema
 from mshgnn.data.targets import Wish, settle
 from mshgnn.machine import memory_limit
 
-FEATURES, EDGES, SORTED, TARGETS, SPLIT = "x.npy", "edge_index.npy", "edge_index.sorted.npy", "y.npy", "split.npy"
+FEATURES, EDGES, SORTED, TARGETS, SPLIT = (
+    "x.npy",
+    "edge_index.npy",
+    "edge_index.mshgnn-sorted.npy",
+    "y.npy",
+    "split.npy",
+)
 RECEIVER_START = "receiver_start"
 """The attribute of a graph on the disk that holds ``rowptr``: where the edges of every receiver begin ``[n + 1]``."""
 CHUNK_BYTES = 2**24
@@ -97,33 +103,37 @@ def open_on_disk(folder: Path) -> tuple[Data, hashlib._Hash]:
     num_nodes = x.values.shape[0]
     if num_nodes == 0:
         raise DataError(f"{x.path}: there are no nodes")
-    rowptr, is_sorted = count_senders(edges, num_nodes)
+    counted = count_senders(edges, num_nodes)
     digest = hashlib.sha256()
     for name, array in (("edge_index", edges), ("x", x)):
         digest.update(f"{name}{array.values.shape}".encode())
         _read_through(array, digest)
-    if not is_sorted:
-        edges = _sorted(folder, edges, rowptr)
+    if not counted.is_sorted:
+        edges = _sorted(folder, edges, counted)
     graph = Data(
         x=torch.from_numpy(x.values),
         edge_index=torch.from_numpy(edges.values),
-        **{RECEIVER_START: torch.from_numpy(rowptr)},
+        **{RECEIVER_START: torch.from_numpy(counted.rowptr)},
     )
     graph[MAPPED] = (x, edges)
     return graph, digest
 
 
-def _sorted(folder: Path, edges: MappedArray, rowptr: np.ndarray) -> MappedArray:
-    """The edges in receiver order: those of an earlier run where they are newer than the edges."""
-    path = folder / SORTED
-    if path.exists() and path.stat().st_mtime_ns >= edges.path.stat().st_mtime_ns:
-        found = MappedArray(path)
-        again, is_sorted = count_senders(found, rowptr.size - 1)
-        if is_sorted and np.array_equal(again, rowptr):
-            return found
+def _sorted(folder: Path, edges: MappedArray, counted: Counted) -> MappedArray:
+    """The edges in receiver order: those of an earlier run where they are these edges, else sorted anew."""
+    path, num_nodes = folder / SORTED, counted.rowptr.size - 1
+    if path.exists():
+        try:
+            found = MappedArray(path)
+            if found.values.shape == edges.values.shape and found.values.dtype == edges.values.dtype:
+                again = count_senders(found, num_nodes)
+                if again.is_sorted and again.content == counted.content:
+                    return found
+        except DataError:  # damaged: made again below
+            pass
     buckets = max(1, -(-4 * edges.values.nbytes // memory_limit()))
     try:
-        return sort_on_disk(edges, rowptr, path, buckets=buckets)
+        return sort_on_disk(edges, counted.rowptr, path, buckets=buckets)
     except OSError as error:
         raise DataError(f"{path}: the edges cannot be sorted there ({error.strerror})") from None
 

@@ -144,7 +144,9 @@ def _start(ray: Any, address: str | None, processors: int | None, store_bytes: i
         store = max(SMALLEST_STORE, 2 * store_bytes)
         ray.init(num_cpus=processors, object_store_memory=store, include_dashboard=False, log_to_driver=False)
         return
+    if "://" in address:
+        raise LabError(f"--ray-address {address}: give the head's own address, such as head:6379")
     try:
         ray.init(address=address, log_to_driver=False)
-    except ConnectionError as error:
+    except (ConnectionError, ValueError, RuntimeError) as error:
         raise LabError(f"--ray-address {address}: {str(error).splitlines()[0]}") from None
