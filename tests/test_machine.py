@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import re
 import subprocess
 import sys
@@ -127,12 +126,3 @@ def test_a_limit_may_have_a_unit(text: str, expected: int, monkeypatch: pytest.M
 def test_a_limit_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(UserError, match="--memory must be a number of bytes, got"):
         machine.parse_bytes(text, "--memory")
-
-
-def test_a_pipe_in_the_place_of_a_file_is_refused_before_it_is_opened(tmp_path: Path) -> None:
-    (tmp_path / "plain").write_bytes(b"content")
-    assert machine.read_regular(tmp_path / "plain") == b"content"
-    os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path / "pipe", Path("/dev/zero")):
-        with pytest.raises(ValueError, match="not a regular file"):
-            machine.read_regular(path)

@@ -6,7 +6,6 @@ import ctypes
 import os
 import platform
 import resource
-import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -205,11 +204,3 @@ def commit() -> str:
 def _git(tree: Path, *arguments: str) -> str:
     done = subprocess.run(["git", "-C", str(tree), *arguments], capture_output=True, text=True, check=True, timeout=10)
     return done.stdout.strip()
-
-
-def read_regular(path: Path) -> bytes:
-    """The bytes of a file; what is no file is a ``ValueError``: a pipe would wait for ever, a device never end."""
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # of a folder the system says so itself
-        raise ValueError("not a regular file")
-    return path.read_bytes()

@@ -19,9 +19,9 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from mshgnn.files import read_regular
 from mshgnn.lab.errors import ExperimentError, RunFolderLost, StoreError
 from mshgnn.lab.experiment import check_experiment
-from mshgnn.machine import read_regular
 from mshgnn.records.codec import TEMPORARY, decode, encode, first_difference, write_atomically
 from mshgnn.records.run import FoldKey, FoldResult, RunInfo, decisive
 

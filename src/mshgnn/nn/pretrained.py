@@ -14,7 +14,7 @@ from safetensors.torch import load, save_file
 from torch import Tensor, nn
 
 from mshgnn.errors import UserError
-from mshgnn.machine import read_regular
+from mshgnn.files import read_regular
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"

@@ -11,7 +11,7 @@ import numpy as np
 
 from mshgnn.errors import UserError
 from mshgnn.evaluation.rules import RuleResult
-from mshgnn.machine import read_regular
+from mshgnn.files import read_regular
 from mshgnn.records.codec import decode, encode, write_atomically
 from mshgnn.records.run import FoldResult, Run, RunInfo
 from mshgnn.training.curves import CURVE_NAMES, Curves
