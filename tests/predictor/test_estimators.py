@@ -3,6 +3,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 import torch
@@ -164,3 +165,9 @@ def test_mistakes_are_one_line() -> None:
         fitted.predict([Data(x=torch.ones(2, 3), edge_index=torch.empty(2, 0, dtype=torch.long))])
     with pytest.raises(DataError, match="graph 0: x holds NaN"):
         fitted.predict([Data(x=torch.full((2, 1), torch.nan), edge_index=torch.empty(2, 0, dtype=torch.long))])
+
+
+def test_graphs_of_networkx_are_refused_rather_than_trained_on_their_own_targets() -> None:
+    made = [nx.path_graph(3, create_using=nx.Graph) for _ in range(6)]
+    with pytest.raises(DataError, match="graph 0: must be a PyG Data, not Graph"):
+        MSHGraphClassifier(epochs=1).fit(made, [0, 1] * 3)

@@ -101,6 +101,15 @@ def test_a_file_without_one_good_row_is_failed_work(trained: Path, tmp_path: Pat
     assert list(tmp_path.glob("*.writing")) == []
 
 
+def test_a_chunk_without_one_good_row_is_rows_with_their_status(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("smiles,y\n" + "".join(f"{'C' * (n + 1)},{'ab'[n % 2]}\n" for n in range(20)))
+    train(config(tmp_path / "m.csv", "y", epochs=1), tmp_path / "model", Silent())
+    (tmp_path / "new.csv").write_text("smiles\nC(C\nCC\n")
+    written = predict_file(Ensemble.load(tmp_path / "model"), tmp_path / "new.csv", tmp_path / "out.csv", chunk=1)
+    assert (written.rows, written.failed) == (2, 1)
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 3
+
+
 def test_a_users_own_file_is_never_written_over(trained: Path, tmp_path: Path) -> None:
     (tmp_path / "new.csv").write_text("smiles\nCC\n")
     (tmp_path / "out.csv.writing").write_text("a thesis")

@@ -72,6 +72,8 @@ class Columns:
         return rows
 
     def _classes(self, found: Prediction) -> list[list[str]]:
+        if not len(found.values):  # not one row of the chunk could be read
+            return []
         best = found.values.argmax(dim=1)
         picked = torch.arange(len(best)), best
         rows = []

@@ -241,6 +241,9 @@ def _dataset(
     graphs: Sequence[Data], y: torch.Tensor, task: Task, objective: Objective, num_classes: int | None
 ) -> GraphDataset:
     """Checked graphs with these targets; one class makes two, of which one is never seen."""
+    for index, graph in enumerate(graphs):
+        if not isinstance(graph, Data):  # whose targets would otherwise be its own, whatever y says
+            raise DataError(f"graph {index}: must be a PyG Data, not {type(graph).__name__}; from_graphs makes them")
     targets = [y] if task == "node" else torch.split(y, 1)
     given = [copy.copy(graph) for graph in graphs]
     for graph, target in zip(given, targets, strict=True):

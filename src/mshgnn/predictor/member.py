@@ -64,7 +64,9 @@ class Reach(NamedTuple):
     def distance(self, embeddings: Tensor) -> Tensor:
         """``[n]``: to the nearest reference, in units of ``usual``."""
         scaled = (embeddings - self.mean) / self.std
-        return torch.cdist(scaled, self.references).amin(dim=1) / self.usual
+        # Of matrix products it would depend on how many rows there are.
+        apart = torch.cdist(scaled, self.references, compute_mode="donot_use_mm_for_euclid_dist")
+        return apart.amin(dim=1) / self.usual
 
 
 class Computed(NamedTuple):
