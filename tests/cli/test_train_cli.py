@@ -140,3 +140,103 @@ def test_ctrl_c_is_answered_with_a_model_and_exit_code_130(tmp_path: Path) -> No
     assert started.returncode == 130
     assert "holds the best epoch so far" in err
     assert (tmp_path / "model" / "model_0" / "model.safetensors").exists()
+
+
+def write_nodes(folder: Path) -> None:
+    folder.mkdir()
+    rows = [f"{n},n{n},{n * 1.5},{n % 7},{n % 3},{n % 2},{('train', 'train', 'val', 'test')[n % 4]}" for n in range(40)]
+    (folder / "nodes.csv").write_text("\n".join(["junk,name,size,age,weight,amount,part", *rows]) + "\n")
+    (folder / "edges.csv").write_text("from,to\n" + "".join(f"n{n},n{(n + 1) % 40}\n" for n in range(40)))
+
+
+OPTIONS = {
+    "objective": "regress",
+    "metric": "mae",
+    "id_column": "name",
+    "split_column": "part",
+    "weight_column": "weight",
+}
+
+
+def test_init_writes_what_was_said_into_the_config(cli: Cli) -> None:
+    write_nodes(Path("graph"))
+    said = [word for key, value in OPTIONS.items() for word in (f"--{key.replace('_', '-')}", value)]
+    code, _, err = cli(
+        "init",
+        "graph",
+        "-t",
+        "amount",
+        *said,
+        "--ignore",
+        "junk",
+        "--directed",
+        "--unseen",
+        "error",
+        "-o",
+        "new/c.yaml",
+    )
+    assert (code, err) == (0, "")
+    content = yaml.safe_load(Path("new/c.yaml").read_text())
+    expected = {**OPTIONS, "target": ["amount"], "ignore": ["junk"], "directed": True, "unseen": "error"}
+    assert {key: content[key] for key in expected} == expected
+    assert content["split"] == "column"
+    code, out, err = cli("train", "--config", "new/c.yaml", *QUICK[:-3], "--epochs", "1", "--no-controls")
+    assert (code, err) == (0, "")
+    assert "node regress: number amount; metric mae; split column" in out
+
+
+def test_tune_takes_the_options_that_decide_how_a_file_is_read(cli: Cli) -> None:
+    pytest.importorskip("optuna")
+    write_nodes(Path("graph"))
+    said = [word for key, value in OPTIONS.items() for word in (f"--{key.replace('_', '-')}", value)]
+    options = ["-t", "amount", *said, "--ignore", "junk", "--directed", "--epochs", "1", "--model", "gcn"]
+    code, _, err = cli("tune", "graph", *options, "--budget", "1s", "-o", "tuned.yaml")
+    assert (code, err) == (0, "")
+    content = yaml.safe_load(Path("tuned.yaml").read_text())
+    assert {key: content[key] for key in OPTIONS} == OPTIONS
+    assert (content["directed"], content["ignore"], content["split"]) == (True, ["junk"], "column")
+
+
+def test_looking_at_a_file_takes_its_objective_and_columns_to_leave_out(cli: Cli) -> None:
+    rows = [f"{'C' * (1 + row % 9)},{row},{row % 2}" for row in range(40)]
+    Path("many.csv").write_text("\n".join(["smiles,count,note", *rows]) + "\n")
+    code, out, _ = cli("data", "info", "many.csv", "--ignore", "note", "--objective", "regress")
+    assert (code, "graph, regress (count)" in out) == (0, True)
+    code, out, _ = cli(
+        "ceiling", "many.csv", "--ignore", "count", "--objective", "rank", "--no-lookup", "--json", "c.json"
+    )
+    assert (code, Path("c.json").exists()) == (0, True)
+    code, _, err = cli("data", "plot", "many.csv", "--ignore", "note", "--objective", "regres")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "options: objective: " in err
+    Path("c.json").write_text("junk")
+    code, _, err = cli("ceiling", "many.csv", "--ignore", "count", "--json", "c.json")
+    assert (code, err.count("\n"), "--json c.json: not JSON" in err) == (2, 1, True)
+
+
+def test_what_cannot_be_written_is_one_line_and_folders_are_made(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MSHGNN_MEMORY", "16G")  # so that what --memory sets is taken back
+    assert cli("train", "molecules.csv", *QUICK, "--epochs", "1")[0] == 0
+    Path("folder.npz").mkdir()
+    Path("a-file").write_text("")
+    before = Path("molecules.csv").read_text()
+    for arguments in (
+        ["predict", "model", "molecules.csv", "-o", "molecules.csv"],
+        ["predict", "model", "molecules.csv", "-o", "a-file/out.csv"],
+        ["predict", "model", "molecules.csv", "-o", "model"],
+        ["predict", "model", "molecules.csv", "--memory", "much"],
+        ["evaluate", "model", "molecules.csv", "--memory", "much"],
+        ["embed", "model", "molecules.csv", "--memory", "much"],
+        ["embed", "model", "molecules.csv", "-o", "folder.npz"],
+        ["embed", "model", "molecules.csv", "-o", "molecules.csv"],
+        ["init", "molecules.csv", "-o", "a-file/c.yaml"],
+        ["init", "molecules.csv", "-o", "model"],
+        ["tune", "molecules.csv", "-o", "model", "--budget", "1s"],
+    ):
+        code, _, err = cli(*arguments)
+        assert (code, err.count("\n"), err.startswith("mshgnn: ")) == (2, 1, True), arguments
+    assert Path("molecules.csv").read_text() == before
+    assert cli("predict", "model", "molecules.csv", "-o", "deep/er/out.csv", "--memory", "8G")[0] == 0
+    assert cli("embed", "model", "molecules.csv", "-o", "deep/est/e.npz")[0] == 0
+    assert Path("deep/er/out.csv").exists()
+    assert Path("deep/est/e.npz").exists()

@@ -81,9 +81,11 @@ def test_edge_features_of_another_width_are_refused_with_their_line(columns: int
         ('{"edges": [], "node_features": [], "target": 0}', "list of rows"),
         ('{"edges": [], "node_labels": ["a"], "target": 0}', "for all graphs or for none"),
         ('{"edges": [], "node_features": [[1, 2]]}', "missing target"),
-        ('{"edges": [], "node_features": [[1, 2]], "target": null}', "missing target"),
-        ('{"edges": [], "node_features": [[1, 2]], "target": ""}', "missing target"),
-        ('{"edges": [], "node_features": [[1, 2]], "target": true}', "number or a word"),
+        ('{"edges": [], "node_features": [[1, 2]], "target": [1]}', "number or a word"),
+        ('{"edges": [], "node_features": [[1, 2]], "target": 0, "id": 1.5}', "id must be"),
+        ('{"edges": [], "node_features": [[1, 2]], "target": 0, "split": "dev"}', "split must be train"),
+        ('{"edges": [], "node_features": [[1, 2]], "target": 0, "split": "val"}', "split must be given for all"),
+        ('{"edges": [], "node_features": [[1, 2]], "target": 0, "node_splits": ["val"]}', "node_splits are for"),
         ('{"node_features": [[1, 2]], "target": 0}', "missing edges"),
         ('{"edges": [], "target": 0}', "exactly one of"),
         (
@@ -121,7 +123,7 @@ def test_targets_of_nodes(tmp_path: Path) -> None:
     assert (dataset.task, dataset.class_names, dataset.labels().tolist()) == ("node", ("a", "b"), [1, -1, 0])
     for bad, message in (
         ([line, line], "line 2: a node task is a single graph"),
-        ([line.replace(", null", "")], "line 1: node_targets must be a list of 3 targets"),
+        ([line.replace(", null", "")], "line 1: node_targets must be a list of 3 values"),
         ([line.replace('"edges"', '"target": 1, "edges"')], "either target or node_targets"),
     ):
         with pytest.raises(DataError, match=message):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 from data_helpers import SMALL, write_tu, write_tu_zip
 
 from mshgnn.data import DataError, load, load_own
-from mshgnn.data.limits import LIMITS, allowed, check_file, check_limit
+from mshgnn.data.limits import ALWAYS_ALLOWED, LIMITS, allowed, check_file, check_limit
+from mshgnn.data.sources import upstream
 
 
 def test_the_environment_raises_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +67,12 @@ def jsonl(*rows: object) -> str:
 
 STAR = {"edges": [[0, leaf] for leaf in range(1, 512)], "num_nodes": 512, "target": 0}
 EMPTY = {"edges": [], "num_nodes": 10**7, "target": 1}
+SPOKES = {"edges": [[0, leaf] for leaf in range(1, 51)], "num_nodes": 10**7, "target": 0}
 BOMBS = {
+    "spokes.jsonl": (
+        jsonl(SPOKES),
+        r"spokes.jsonl: \d+ bytes would become 2,040,000,000 in memory, more than 2,000 times",
+    ),
     "wide.jsonl": (jsonl(EMPTY, STAR), "wide.jsonl: .* bytes in memory"),
     "many.jsonl": (jsonl(*[EMPTY] * 150), "many.jsonl: line 101: .* bytes in memory"),
     "node.jsonl": (jsonl(EMPTY | {"num_nodes": 10**9}), "line 1: 1,000,000,000 nodes"),
@@ -98,6 +105,18 @@ def test_a_small_file_does_not_become_gigabytes(tmp_path: Path, name: str, littl
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - little_memory < 700_000
 
 
+def test_growth_can_be_raised_and_small_data_may_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "nine"
+    path.write_bytes(b"123456789")
+    check_limit("memory", ALWAYS_ALLOWED, path)
+    with pytest.raises(DataError, match=r"nine: 9 bytes would become 100,000,001 in memory, .*=growth=11111112$"):
+        check_limit("memory", ALWAYS_ALLOWED + 1, path)
+    with pytest.raises(DataError, match="9 bytes would become"):
+        check_limit("memory", ALWAYS_ALLOWED + 1, tmp_path)  # a folder of tables
+    monkeypatch.setenv("MSHGNN_LIMITS", "growth=11111112")
+    check_limit("memory", ALWAYS_ALLOWED + 1, path)
+
+
 def test_tu_labels_that_would_become_gigabytes(tmp_path: Path, little_memory: int) -> None:
     nodes = 60_000
     tables = {
@@ -121,6 +140,19 @@ def test_a_zip_bomb_is_refused_by_its_sizes(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("MSHGNN_LIMITS", "unpacked=1e6")
     with pytest.raises(DataError, match=r"SMALL.zip: 4,000,\d+ bytes unpacked, more than the limit of 1,000,000"):
         load("SMALL", root=tmp_path / "root")
+
+
+def test_a_bomb_is_named_as_the_user_knows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_tu_zip(tmp_path / "MUTAG.zip", SMALL | {"graph_indicator": "1\n" * 100_000}, "MUTAG")
+    monkeypatch.setenv("MSHGNN_MIRROR", str(tmp_path))
+    monkeypatch.setenv("MSHGNN_LIMITS", "memory=1e6")
+    with pytest.raises(DataError, match=rf"^{path}: MUTAG_graph_indicator.txt: .* bytes in memory"):
+        load("MUTAG", root=tmp_path / "root")
+    monkeypatch.delenv("MSHGNN_MIRROR")
+    monkeypatch.setenv("MSHGNN_LIMITS", "unpacked=1e5")
+    monkeypatch.setattr(upstream, "download_url", lambda url, folder: shutil.copy(path, folder))
+    with pytest.raises(DataError, match=r"^https://[^ ]*/MUTAG.zip: 200,\d+ bytes unpacked"):
+        load("MUTAG", root=tmp_path / "root")
 
 
 def test_a_table_of_too_many_numbers_is_refused_while_it_is_looked_at(

@@ -42,9 +42,9 @@ def test_other_column_names(tmp_path: Path) -> None:
     [
         ("smiles,target\nCC,1\nC(C,0\n", r"line 3: not a molecule: 'C\(C'"),
         ("smiles,target\nCC,1\n,0\n", "line 3: not a molecule: ''"),
-        ("smiles,target\nCC,1\nC,\n", "line 3: column 'target': missing target"),
-        ("smiles,target\nCC,1\nC,nan\n", "line 3: column 'target': missing target"),
-        ("smiles,target\nCC,yes\nC,0.3\n", "line 3: column 'target': target must be"),
+        ("smiles,target\nCC,\nC,nan\n", "line 2: column 'target': every target is blank"),
+        ("smiles,target\nCC,yes\nC,0.3\n", "line 2: column 'target': not a number: 'yes'"),
+        ("smiles,target\nCC,0\nC,1\nO,inf\n", "line 4: column 'target': not a number: 'inf'"),
         ("smiles,target\nCC,1\nC\n", "line 3: 1 cells, the header has 2"),
         ("smiles,target,target\nCC,1,0\n", "line 1: column .target. is there twice; say .target.0. or"),
         ("smiles,target\nCC,1\nC,1,2\n", "line 3: 3 cells"),

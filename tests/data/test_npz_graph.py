@@ -63,6 +63,6 @@ def test_a_cut_file_is_refused(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(DataError, match="damaged or incomplete"):
         load_own(path)
-    with pytest.raises(DataError, match="weight column 'w': only tables"):
+    with pytest.raises(DataError, match="the option weight w: a file of this kind"):
         load_own(path, weight_column="w")
     assert torch.is_tensor(load_own(write(path))[0].y)

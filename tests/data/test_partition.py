@@ -71,15 +71,29 @@ def test_a_graph_cannot_have_more_parts_than_nodes() -> None:
 def test_metis_is_given_the_graph_as_it_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, object] = {}
 
-    def part_graph(num_parts: int, *, xadj: Ints, adjncy: Ints) -> tuple[int, list[int]]:
-        seen.update(parts=num_parts, xadj=xadj.tolist(), adjncy=adjncy.tolist())
+    def part_graph(num_parts: int, adjacency: tuple[Ints, Ints]) -> tuple[int, list[int]]:
+        seen.update(parts=num_parts, starts=adjacency[0].tolist(), adjacent=adjacency[1].tolist())
         return 0, [0, 1]
 
-    monkeypatch.setitem(sys.modules, "pymetis", SimpleNamespace(part_graph=part_graph, __spec__=object()))
+    pymetis = SimpleNamespace(part_graph=part_graph, CSRAdjacency=lambda *arrays: arrays, __spec__=object())
+    monkeypatch.setitem(sys.modules, "pymetis", pymetis)
     for rowptr, sender in (
         csr({(0, 1)}, 2),
         (np.array([0, 0, 3]), np.array([0, 1, 0])),  # one way, twice, and a loop
     ):
         assert by_metis(rowptr, sender, 2).tolist() == [0, 1]
         assert partition(rowptr, sender, 2).tolist() == [0, 1]
-        assert seen == {"parts": 2, "xadj": [0, 1, 2], "adjncy": [1, 0]}
+        assert seen == {"parts": 2, "starts": [0, 1, 2], "adjacent": [1, 0]}
+    del pymetis.CSRAdjacency
+    with pytest.raises(UserError, match=r"pymetis is too old: update it to 2025.2"):
+        by_metis(rowptr, sender, 2)
+
+
+def test_real_metis_finds_planted_communities_and_takes_any_graph() -> None:
+    pytest.importorskip("pymetis", reason="pymetis is not installed")
+    rowptr, sender, planted = communities(8, 60, inside=8, outside=1)
+    parts = partition(rowptr, sender, 8)
+    assert cut(rowptr, sender, parts) < 1.1 * cut(rowptr, sender, planted)
+    assert np.array_equal(parts, by_metis(rowptr, sender.astype(np.int32), 8)), "the same graph has the same parts"
+    for edges in (set(), {(0, leaf) for leaf in range(1, 9)}, {(3, 3), (1, 2)}):
+        assert set(by_metis(*csr(edges, 9), 4).tolist()) <= set(range(4))

@@ -32,7 +32,7 @@ def test_a_second_file_finds_the_old_columns_and_classes(tmp_path: Path) -> None
     with pytest.raises(DataError, match=r"b.jsonl: node label 'S' was not in the training data"):
         load_own(second, schema=first.schema)
     third = write(tmp_path / "c.jsonl", [(["C"], "maybe")])
-    with pytest.raises(DataError, match=r"line 1: class 'maybe' was not in the training data"):
+    with pytest.raises(DataError, match=r"line 1: target 'target': class 'maybe' was not in the training data"):
         load_own(third, schema=taken)
 
 
@@ -129,3 +129,28 @@ def test_molecules_keep_their_column_and_classes(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("active,mol\nyes,CCC\n")
     schema = read_own(tmp_path / "a.csv", Asked(smiles="mol")).schema
     assert load_own(tmp_path / "b.csv", schema=schema).labels().tolist() == [1]
+
+
+def test_amounts_are_scaled_by_the_training_part_and_zeros_and_ones_are_left(tmp_path: Path) -> None:
+    rows = [
+        {"edges": [], "node_features": [[value, float(value > 15), 7]], "target": value * 0.51}
+        for value in (10.0, 20.0, 90.0)
+    ]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    read = read_own(path)
+    schema = read.schema.from_training(read.dataset, torch.tensor([0, 1]))
+    assert schema.feature_mean == (15.0, 0.0, 7.0)
+    assert schema.feature_std == pytest.approx((50**0.5, 1.0, 1.0))
+    x = load_own(path, schema=schema)[2].x
+    assert x.tolist() == [pytest.approx([75 / 50**0.5, 1.0, 0.0])]
+    with pytest.raises(DataError, match="here: 2 node features, the model was trained on 3"):
+        schema.scaled(torch.ones(4, 2), "here")
+
+
+def test_nodes_that_a_file_only_counts_are_bounded(tmp_path: Path) -> None:
+    schema = Schema("graph", "regress", "rmse", target_names=("target",), degree_cap=50)
+    few = torch.empty(2, 0, dtype=torch.long)
+    assert schema.degrees(few, 3, "here").shape == (3, 51)
+    with pytest.raises(DataError, match="here: 0 bytes would become 2,040,000,000 in memory"):
+        schema.degrees(few, 10**7, "here")

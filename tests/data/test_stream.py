@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mshgnn.data import DataError, Schema
+from mshgnn.data.readers import table
 from mshgnn.data.readers.asked import Asked
 from mshgnn.data.readers.stream import columns_of, read_bare_line, stream_rows
 
@@ -46,4 +48,43 @@ def test_a_bad_row_ends_the_stream_or_is_passed_on_with_its_place(tmp_path: Path
 def test_a_bad_graph_of_nodes_is_one_line(tmp_path: Path, content: str) -> None:
     (tmp_path / "g.jsonl").write_text(content)
     with pytest.raises(DataError, match=r"g\.jsonl: line 1: "):
-        read_bare_line(tmp_path / "g.jsonl")
+        read_bare_line(tmp_path / "g.jsonl", Asked())
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz"])
+def test_a_line_that_cannot_be_read_is_a_row_among_others(
+    tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("rdkit")
+    monkeypatch.setenv("MSHGNN_LIMITS", "line=1000")
+    content = b'smiles,target\nCC,1\n"' + b"C" * 5000 + b'",2\nC\xff,3\nCCC,4\n'
+    path = tmp_path / f"m{ending}"
+    path.write_bytes(gzip.compress(content) if ending.endswith("gz") else content)
+    rows = list(stream_rows(path, Asked(schema=SCHEMA, on_error="skip")))
+    problems = [row.problem.removeprefix(f"{path}: ") for row in rows]
+    assert problems == [
+        "", "line 3: longer than the limit of 1,000 bytes in a line", "line 4: not UTF-8 text (character 2)", "",
+    ]  # fmt: skip
+    assert [row.cells["smiles"] for row in rows] == ["CC", "...", "C\\xff", "CCC"]
+    with pytest.raises(DataError, match="line 3: longer"):
+        list(stream_rows(path, Asked(schema=SCHEMA, on_error="stop")))
+
+
+def test_rows_of_parquet_come_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rdkit")
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(table, "PARQUET_ROWS", 2)
+    smiles = ["CC", "C", None, "CO", "O"]
+    parquet.write_table(arrow.table({"smiles": smiles, "target": [1.5, None, 2.0, 3.0, 4.0]}), tmp_path / "m.parquet")
+    rows = list(stream_rows(tmp_path / "m.parquet", Asked(schema=SCHEMA, on_error="skip")))
+    assert [row.cells["target"] for row in rows] == ["1.5", "", "2.0", "3.0", "4.0"]
+    assert [row.where.rpartition(" ")[2] for row in rows] == ["1", "2", "3", "4", "5"]
+    assert [bool(row.problem) for row in rows] == [False, False, True, False, False]
+
+
+def test_the_ids_of_a_jsonl_are_a_column(tmp_path: Path) -> None:
+    path = tmp_path / "g.jsonl"
+    path.write_text('{"edges": [], "num_nodes": 1, "id": "a"}\n{"edges": [], "num_nodes": 2}\n{\n')
+    assert columns_of(path) == ["line", "id"]
+    rows = list(stream_rows(path, Asked(schema=SCHEMA, on_error="skip")))
+    assert [row.cells["id"] for row in rows] == ["a", "", ""]

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import random
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 
 from fuzz.mutations import mutated
 from fuzz.targets import Target
 from mshgnn.data import GraphDataset
+from mshgnn.data.readers.on_disk import SORTED
 from mshgnn.data.readers.own import load_own
 from mshgnn.errors import UserError
 from mshgnn.lab.experiment import load_experiment
@@ -53,6 +57,40 @@ seeds: [0, 7]
 """
 
 Folder = Mapping[str, bytes]
+
+
+def _npy(values: Any, dtype: str) -> bytes:
+    written = io.BytesIO()
+    np.save(written, np.array(values, dtype))
+    return written.getvalue()
+
+
+def _npz(**arrays: Any) -> bytes:
+    written = io.BytesIO()
+    np.savez(written, allow_pickle=False, **{name: np.array(values) for name, values in arrays.items()})
+    return written.getvalue()
+
+
+ARRAYS = {
+    "x.npy": _npy([[0.5, 1], [2, -3], [4, 5], [6, 7]], "float32"),
+    "edge_index.npy": _npy([[0, 1, 2, 3, 0], [3, 2, 1, 0, 2]], "int64"),
+    "y.npy": _npy([0, 1, -1, 1], "int64"),
+    "split.npy": _npy([0, 1, 2, -1], "int64"),
+}
+SORTED_EDGES = _npy([[3, 2, 1, 0, 0], [0, 1, 2, 2, 3]], "int64")
+DENSE = _npz(
+    node_features=[[0.5, 1], [2, 3], [4, 5]],
+    edges=[[0, 1], [1, 2]],
+    node_labels=[0, 1, -1],
+    **{
+        f"{part}_masks": [[place == number for place in range(3)]]
+        for number, part in enumerate(("train", "val", "test"))
+    },
+)
+SPARSE = _npz(
+    adj_data=[1.0, 1.0], adj_indices=[1, 0], adj_indptr=[0, 1, 2], adj_shape=[2, 2],
+    attr_data=[1.0, 0.5], attr_indices=[0, 2], attr_indptr=[0, 1, 2], attr_shape=[2, 3], labels=[0, 1],
+)  # fmt: skip
 
 
 class Kind(NamedTuple):
@@ -95,7 +133,8 @@ def read(draw: random.Random, folder: Path, kinds: list[Kind]) -> None:
     """A data set whose numbers are finite, or a line."""
     kind = draw.choice(kinds)
     place = folder / kind.name
-    place.mkdir(exist_ok=True)
+    shutil.rmtree(place, ignore_errors=True)  # a reader may keep a file beside those it reads
+    place.mkdir()
     write_damaged(draw, kind.files, place)
     try:
         dataset = kind.load(place)
@@ -151,6 +190,8 @@ READ = {
     ".jsonl": [Kind("plain", {"mine.jsonl": JSONL}), Kind("labelled", {"mine.jsonl": LABELLED})],
     "TU text": [Kind("tu", TU)],
     "node tables": [Kind("tables", TABLES)],
+    "arrays on the disk": [Kind("unsorted", ARRAYS), Kind("sorted before", ARRAYS | {SORTED: SORTED_EDGES})],
+    ".npz": [Kind("dense", {"mine.npz": DENSE}), Kind("sparse", {"mine.npz": SPARSE})],
     "molecules": [Kind("plain", MOLECULES, ("y",)), Kind("packed", _packed(MOLECULES, gzip.compress), ("y",))],
 }
 FILES = (

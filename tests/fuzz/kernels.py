@@ -15,14 +15,19 @@ from aggregate_cases import (
     draw_factored,
     draw_generated,
     make_case,
+    run,
 )
 from torch import Tensor
 
 from fuzz.targets import Target
+from mshgnn.ops import Factored, Generated
+from mshgnn.ops.backends import reference
 from mshgnn.ops.backends.cpu import generated, plan
 
 FREQUENCIES = [(1.0,), (0.5,), (1.0, 2.0), (1.0, 2.0, 4.0), (0.25, 0.5, 1.0, 2.0, 4.0), (1.0, 3.0), (0.37, 1.9, 2.3)]
-MOST_NODES, MOST_EDGES, MOST_PROJECTIONS, MOST_WIDTH = 9, 24, 18, 18
+MOST_NODES, MOST_EDGES, MOST_PROJECTIONS, MOST_WIDTH, MOST_BANDS = 9, 24, 18, 18, 32
+BAND_ERROR = 2e-6
+LARGEST_PHASE = 6.0
 
 
 def draw_edges(draw: random.Random, num_senders: int, num_receivers: int) -> Tensor:
@@ -71,7 +76,45 @@ def draw_case(draw: random.Random) -> Case:
     )
 
 
+def draw_doubling_case(draw: random.Random) -> Case:
+    """Many doubling frequencies and phases that are exact in float32, sums and doublings included."""
+    nodes, projections = draw.randint(1, MOST_NODES), draw.randint(1, MOST_PROJECTIONS)
+    generator = torch.Generator().manual_seed(draw.randrange(2**31))
+
+    def exact(*shape: int) -> Tensor:
+        return torch.randint(-3 * 2**20, 3 * 2**20, shape, generator=generator).double() / 2**20
+
+    phases: Phases
+    if draw.random() < 0.5:
+        phases = Factored(exact(nodes, projections), exact(nodes, projections), projections)
+    else:  # the sender's one feature, times one
+        none, ones = torch.zeros(nodes, 1).double(), torch.ones(projections).double()
+        phases = Generated(none, exact(nodes, 1), torch.zeros(projections, 1).double(), ones, exact(nodes, projections))
+    frequencies = tuple(2.0**band for band in range(draw.randint(1, MOST_BANDS)))
+    edges = draw_edges(draw, nodes, nodes)
+    return make_case(phases, edges, frequencies=frequencies, edge_weight=draw.random() < 0.4, seed=nodes)
+
+
+def check_doubling(draw: random.Random) -> None:
+    """Each sine and cosine is wrong by :data:`BAND_ERROR` at most, and gradients by as much of what adds up to them."""
+    case = draw_doubling_case(draw)
+    inputs = case.inputs
+    edges, bands = inputs.graph.sender.numel(), inputs.frequencies.numel()
+    heaviest = 1.0 if inputs.edge_weight is None or not edges else inputs.edge_weight.abs().max().item()
+    arriving = 2 * inputs.phases.num_projections * case.gradients[0].abs().max().item()
+    sizes = {"output 0": edges * heaviest, "edge_weight": bands * arriving}
+    through_phases = edges * heaviest * arriving * LARGEST_PHASE * inputs.frequencies.sum().item()
+    found, expected = run(case), run(case, reference.aggregate, torch.float64)
+    for name, truth in expected.items():
+        error = (found[name].double() - truth).abs().max().item() if truth.numel() else 0.0
+        allowed = BAND_ERROR * sizes.get(name, through_phases)
+        assert error <= allowed, f"{bands} bands, {name}: error {error:.2e}, allowed {allowed:.2e}"
+
+
 def check(draw: random.Random, _: object) -> None:
+    if draw.random() < 0.1:
+        check_doubling(draw)
+        return
     case = draw_case(draw)
     # at times as on a large graph: in many chunks, with nothing kept for the backward pass
     chunk_work = draw.choice([plan.CHUNK_WORK, plan.CHUNK_WORK, 256])

@@ -15,12 +15,13 @@ import pytest
 
 from fuzz import record
 from fuzz.files import FILES, READ, Kind
+from fuzz.kept import KEPT
 from fuzz.kernels import KERNELS
 from fuzz.side_by_side import THREADS
 from fuzz.store import STORE
 from fuzz.targets import Outcome, Target, draws, run
 
-TARGETS = (KERNELS, *FILES, *STORE, *THREADS)
+TARGETS = (KERNELS, *FILES, *KEPT, *STORE, *THREADS)
 SMOKE, SMOKE_SEED = 50, 0
 by_name = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 forks = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -85,14 +88,44 @@ def test_every_fold_names_its_node_and_the_plan_names_the_same_nodes(
     assert done <= nodes
 
 
+def test_the_data_is_put_once_and_every_fold_is_given_that_one(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = import_ray()
+    put: list[Any] = []
+    real = ray.put
+
+    def counted(value: object) -> Any:
+        put.append(real(value))
+        return put[-1]
+
+    monkeypatch.setattr(ray, "put", counted)
+    cluster.add_node(num_cpus=2)
+    jobs, given = make_jobs(epochs=1), []
+    remote = ray.remote
+
+    def watched(**options: Any) -> Any:
+        def decorate(function: Any) -> Any:
+            task = remote(**options)(function)
+
+            def start(job: FoldJob, data: Any) -> Any:
+                given.append(data)
+                return task.remote(job, data)
+
+            return SimpleNamespace(remote=start)
+
+        return decorate
+
+    monkeypatch.setattr(ray, "remote", watched)
+    assert len(list(RayEngine().run(jobs, make_data(), ignore))) == len(jobs)
+    assert len(put) == 1
+    assert given == put * len(jobs), "a reference each; Ray fetches it once per node"
+
+
 HEAD = """
 import sys
 from lab_helpers import make_data
 from mshgnn.lab import runner
-from mshgnn.lab.engines import ray as engine
 data = make_data()
 runner.load_data = lambda experiment: data
-engine.SECONDS_BETWEEN_LOOKS = 1.0
 from mshgnn.cli import main
 main()
 """
@@ -146,8 +179,35 @@ def test_an_unknown_address_is_the_users_mistake(monkeypatch: pytest.MonkeyPatch
         raise ConnectionError("nobody there\nmore words")
 
     monkeypatch.setattr(ray, "init", refuse)
-    with pytest.raises(LabError, match=r"--ray-address 1.2.3.4:5: nobody there$"):
-        list(RayEngine(address="1.2.3.4:5").run(make_jobs(1), make_data(), ignore))
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        with pytest.raises(LabError, match=rf"--ray-address {address}: nobody there$"):
+            list(RayEngine(address=address).run(make_jobs(1), make_data(), ignore))
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "[::1]:99999", "no such host:1", "a..b:1"])
+def test_a_dead_address_is_told_at_once(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    ray = import_ray()
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", lambda **_: pytest.fail("Ray would try for minutes"))
+    with pytest.raises(LabError, match=rf"^--ray-address {re.escape(address)}: no Ray answers there \("):
+        list(RayEngine(address=address).run(make_jobs(1), make_data(), ignore))
+
+
+def test_a_ray_of_our_own_joins_no_cluster_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = import_ray()
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr("mshgnn.lab.engines.ray.use_passing_token", lambda: None)
+    asked: list[dict[str, object]] = []
+
+    def note(**options: object) -> None:
+        asked.append(options)
+        raise ConnectionError("noted")
+
+    monkeypatch.setattr(ray, "init", note)
+    with pytest.raises(ConnectionError, match="noted"):
+        list(RayEngine(2).run(make_jobs(1), make_data(), ignore))
+    assert asked[0]["address"] == "local"
 
 
 def test_without_ray_and_with_an_older_one_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,11 +8,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
 import pytest
 
+from mshgnn.lab.engines.ray import import_ray
 from mshgnn.lab.runner import load_run
 from support.own_data import rings
 
@@ -37,13 +39,13 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def mshgnn(place: Path, *arguments: str) -> subprocess.Popen[str]:
+def mshgnn(place: Path, *arguments: str, **variables: str) -> subprocess.Popen[str]:
     """The command; a home folder of its own shows what is left there."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM, *arguments],
         cwd=place,
-        env={**environment, "HOME": str(place / "home"), "OMP_NUM_THREADS": "1", "COLUMNS": "200"},
+        env={**environment, "HOME": str(place / "home"), "OMP_NUM_THREADS": "1", "COLUMNS": "200", **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -89,6 +91,34 @@ def test_folds_by_workers_of_ray_say_who_did_them(place: Path) -> None:
         assert "/" in by_two.environment["node"]
         assert by_two.curves.train_loss == pytest.approx(by_one.curves.train_loss, rel=1e-4)
     assert not list((place / "two").rglob("*.checkpoint"))
+
+
+def test_a_lost_head_is_one_line_and_the_checkpoint_stays(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    import_ray()
+    from ray.cluster_utils import Cluster
+
+    made: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+    address = made.address
+    try:
+        by_ray = ["--engine", "ray", "--workers", "2", "--ray-address", address]
+        long = ["run", "mine.yaml", "--set", "training.epochs=100000", "--out", "run"]
+        process = mshgnn(place, *long, *by_ray, RAY_AUTH_MODE="disabled")
+        deadline = time.monotonic() + 200
+        while not list(place.glob("run/folds/*.checkpoint")):
+            assert process.poll() is None, process.communicate()[1]
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        made.head_node.kill_gcs_server()
+        _, error = process.communicate(timeout=60)  # Ray alone takes longer, and says a page
+    finally:
+        made.shutdown()
+    told = [line for line in error.splitlines() if line.startswith("mshgnn:")]
+    assert process.returncode == 1, error
+    assert len(told) == 1, error
+    assert f"{address}, is lost; finished folds are kept in run" in told[0]
+    assert list(place.glob("run/folds/*.checkpoint"))
+    assert not list(place.glob(".*.ray"))
 
 
 def test_a_mistake_is_one_line_and_not_tried_again(place: Path) -> None:

@@ -27,7 +27,7 @@ INFO = run_info(make_experiment(), make_data())
 
 def make_result(key: FoldKey = KEY, value: float = 0.1) -> FoldResult:
     curves = Curves(**{name: np.array([value, 1 / 3]) for name in CURVE_NAMES}, sizes=(4, 2, 2), higher_is_better=True)
-    return FoldResult(key, curves, 1.5, 100.0, 42, {"torch": "2"})
+    return FoldResult(key, curves, 1.5, 100.0, 42, INFO.environment)
 
 
 def make_store(folder: Path) -> RunStore:
@@ -66,6 +66,24 @@ def test_any_damage_is_noticed_and_set_aside(tmp_path: Path, data: st.DataObject
         assert path.with_name(path.name + ".damaged").read_bytes() == bytes(content)
     else:  # a flipped bit in gzip's own header (file time, system) does not touch the content
         assert found == make_result()
+
+
+def test_no_changed_byte_of_a_fold_is_taken_for_other_data(tmp_path: Path) -> None:
+    store = make_store(tmp_path)
+    store.save(make_result(), INFO)
+    path = store.folder / "folds" / f"{KEY}.json.gz"
+    packed = path.read_bytes()
+    plain = gzip.decompress(packed)  # a checksum of our own guards it, where gzip's cannot
+    seen = 0
+    for whole in (packed, plain):
+        for place in range(len(whole)):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
+            found = store.load(KEY, INFO)
+            assert found in (None, make_result()), f"byte {place}"
+            if found is None:
+                seen += 1
+                path.with_name(f"{path.name}.damaged").unlink()
+    assert seen > 0.95 * len(packed + plain), "a header's free bytes apart, every change is seen"
 
 
 def test_a_fold_in_the_wrong_file_is_set_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -192,6 +210,32 @@ def test_folds_of_another_version_of_the_numbers_are_not_mixed(
     store.begin(newer)
     assert store.results() == []
     assert "counts as missing" in capsys.readouterr().err
+
+
+def test_a_run_of_another_version_of_the_package_is_set_aside_and_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = make_store(tmp_path)
+    older = {**INFO.environment, "mshgnn": "0.0.1"}
+    (store.folder / "run.json").unlink()
+    before = replace(INFO, environment=older)
+    store.begin(before)
+    store.save(replace(make_result(), environment=older), before)
+    assert len(store.results()) == 1, "its own version shows it"
+    store.begin(INFO)
+    assert store.results() == []
+    assert store.info() == INFO
+    run, fold = capsys.readouterr().err.splitlines()
+    assert f"a run of mshgnn 0.0.1, this is {INFO.version}; kept as run.json.other, the run starts anew" in run
+    assert "by another version of the code; kept as seed0-fold01.json.gz.other, the fold counts as missing" in fold
+
+
+def test_a_fold_of_a_node_with_another_version_is_not_stored(tmp_path: Path) -> None:
+    there = {**INFO.environment, "mshgnn": "0.0.1", "node": "far/1"}
+    with pytest.raises(
+        StoreError, match=r"seed0-fold01: was computed by mshgnn 0.0.1 on far/1, this is .*: not stored"
+    ):
+        make_store(tmp_path).save(replace(make_result(), environment=there), INFO)
 
 
 def test_a_folder_from_before_digests_is_shown_but_not_continued(tmp_path: Path) -> None:

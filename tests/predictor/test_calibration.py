@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import torch
 
+from mshgnn.errors import UserError
 from mshgnn.predictor.calibration import CALIBRATION_FILE, Calibration
 
 
@@ -39,3 +41,26 @@ def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
     (tmp_path / CALIBRATION_FILE).write_text(calibration.to_json())
     assert Calibration.load(tmp_path) == calibration
     assert Calibration.load(tmp_path / "nowhere") is None
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[1, 2]", "not an object"),
+        ('{"coverage": 0.9, "items": 3}', "no key 'half_widths'"),
+        ('{"coverage": "x", "half_widths": [1.0], "items": 3}', "coverage cannot be 'x'"),
+        ('{"coverage": 1.5, "half_widths": [1.0], "items": 3}', "coverage cannot be '1.5'"),
+        ('{"coverage": 0.9, "half_widths": "12", "items": 3}', "half_widths cannot be '12'"),
+        ('{"coverage": 0.9, "half_widths": [NaN], "items": 3}', "half_widths cannot be"),
+        ('{"coverage": 0.9, "half_widths": [-1], "items": 3}', "half_widths cannot be"),
+        ('{"coverage": 0.9, "half_widths": [1.0], "items": 1e999}', "items cannot be"),
+    ],
+)
+def test_a_damaged_file_is_one_line_with_its_key(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "calibration.json").write_text(content)
+    with pytest.raises(UserError, match=r"calibration\.json is damaged: ") as caught:
+        Calibration.load(tmp_path)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -81,3 +81,9 @@ def test_nodes_get_the_options_that_the_lab_has_for_nodes() -> None:
     ):
         chosen = check_config({"data": "graph.npz", "model": model}, "test")
         assert settle_options(chosen, "node") == chosen
+
+
+def test_an_unknown_word_for_unseen_labels_is_refused() -> None:
+    assert check_config({"data": "a.jsonl"}, "test").unseen == "other"
+    with pytest.raises(UserError, match="test: unseen: "):
+        check_config({"data": "a.jsonl", "unseen": "ignore"}, "test")

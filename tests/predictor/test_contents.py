@@ -97,6 +97,12 @@ def test_an_older_folder_has_less_and_a_damaged_one_is_refused(harmonic: Path, t
     subject = subject_of_model(old)
     assert (subject.shown, dict(subject.rules)) == (None, {})
     assert set(subject.folds[0].series) == {"train_loss", "validation_metric"}
+    splits = (old / "splits.json").read_text()
+    for wrong in ("{", "[]", '[{"train": [0]}]', "[1]"):
+        (old / "splits.json").write_text(wrong)
+        with pytest.raises(UserError, match=r"splits\.json is damaged"):
+            subject_of_model(old)
+    (old / "splits.json").write_text(splits)
     (old / "shown.json.gz").write_bytes(b"nonsense")
     with pytest.raises(UserError, match=r"shown\.json\.gz is damaged"):
         subject_of_model(old)

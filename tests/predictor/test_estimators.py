@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any
 
+import joblib  # type: ignore[import-untyped]
 import networkx as nx
 import numpy as np
 import pytest
@@ -171,3 +173,65 @@ def test_graphs_of_networkx_are_refused_rather_than_trained_on_their_own_targets
     made = [nx.path_graph(3, create_using=nx.Graph) for _ in range(6)]
     with pytest.raises(DataError, match="graph 0: must be a PyG Data, not Graph"):
         MSHGraphClassifier(epochs=1).fit(made, [0, 1] * 3)
+
+
+def test_without_a_seed_every_fit_draws_its_own() -> None:
+    X, y, _ = graphs(20)
+    anew = MSHGraphClassifier("gcn", SMALL, epochs=1, random_state=None)
+    first, second = (anew.fit(X, y).predict_proba(X) for _ in range(2))
+    assert not np.array_equal(first, second)
+    assert anew.random_state is None
+    third, fourth = (
+        MSHGraphClassifier("gcn", SMALL, epochs=1, random_state=np.random.RandomState(3)).fit(X, y).predict_proba(X)
+        for _ in range(2)
+    )
+    assert np.array_equal(third, fourth)
+    assert len(cross_val_score(anew, X, y, cv=2)) == 2
+
+
+def test_weights_say_how_much_an_item_counts() -> None:
+    X, y, values = graphs(20)
+    weights = np.linspace(0, 2, 20)
+    for kind, target in ((MSHGraphClassifier, y), (MSHGraphRegressor, values)):
+        model = kind("gcn", SMALL, epochs=2)
+        plain = model.fit(X, target).member_.model.state_dict()
+        even = model.fit(X, target, sample_weight=np.ones(20)).member_.model.state_dict()
+        weighted = model.fit(X, target, sample_weight=weights).member_.model.state_dict()
+        assert all(torch.allclose(plain[key], even[key], atol=1e-6) for key in plain)
+        assert any(not torch.allclose(plain[key], weighted[key], atol=1e-5) for key in plain)
+    assert all("item_weight" not in graph for graph in X), "the graphs stay as they are"
+    graph, labels = ring()
+    nodes = MSHNodeClassifier(graph, "gcn", SMALL, epochs=2)
+    light = nodes.fit(np.arange(40), labels[:40]).predict_proba(np.arange(40))
+    heavy = nodes.fit(np.arange(40), labels[:40], sample_weight=np.arange(40)).predict_proba(np.arange(40))
+    assert not np.allclose(light, heavy, atol=1e-6)
+    assert (
+        len(cross_val_score(MSHGraphClassifier("gcn", SMALL, epochs=1), X, y, cv=2, params={"sample_weight": weights}))
+        == 2
+    )
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.ones(19), r"the shape \[19\], 20 items need \[20\]"),
+        (-np.ones(20), "not negative"),
+        (np.full(20, np.nan), "finite"),
+        (np.zeros(20), "not all of it 0"),
+        (["heavy"] * 20, "must hold numbers"),
+    ],
+)
+def test_wrong_weights_are_one_line(weights: Any, message: str) -> None:
+    X, y, _ = graphs(20)
+    with pytest.raises(DataError, match=message):
+        MSHGraphClassifier("gcn", SMALL).fit(X, y, sample_weight=weights)
+
+
+def test_fitted_estimators_are_kept_by_joblib(tmp_path: Path) -> None:
+    graph, y = ring()
+    nodes = MSHNodeClassifier(graph, options={"hidden_channels": 8, "num_layers": 2}, epochs=1).fit(
+        np.arange(40), y[:40]
+    )
+    joblib.dump(nodes, tmp_path / "nodes.joblib")
+    again = joblib.load(tmp_path / "nodes.joblib")
+    assert np.array_equal(again.predict_proba(np.arange(60)), nodes.predict_proba(np.arange(60)))

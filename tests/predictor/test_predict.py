@@ -17,12 +17,15 @@ from mshgnn.data.readers.molecules import molecule
 from mshgnn.errors import UserError
 from mshgnn.predictor.ensemble import Ensemble
 from mshgnn.predictor.evaluate import evaluate_file
-from mshgnn.predictor.predict import PredictionFailed, embed_file, predict_file, predicted, write_embeddings
+from mshgnn.predictor.predict import PredictionFailed, predict_file, predicted
 from mshgnn.predictor.train import train
 from support.own_data import Silent, config, molecules, nodes, shapes
 
 pytest.importorskip("rdkit")
 pytestmark = pytest.mark.usefixtures("reference_backend")
+
+
+GCN = {"name": "gcn", "hidden_channels": 8}
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -158,20 +161,6 @@ def test_evaluate_measures_what_predict_writes(trained: Path, tmp_path: Path) ->
     (tmp_path / "no.csv").write_text("smiles\nCC\n")
     with pytest.raises(DataError, match="no column 'logp' to compare with; columns are smiles"):
         evaluate_file(Ensemble.load(trained), tmp_path / "no.csv")
-
-
-def test_embeddings_as_npz_and_csv(trained: Path, tmp_path: Path) -> None:
-    (tmp_path / "new.csv").write_text("smiles\nCCO\nC(C\nCCC\n")
-    found = embed_file(Ensemble.load(trained), tmp_path / "new.csv")
-    assert found.rows.tolist() == [0, 2]
-    write_embeddings(found, tmp_path / "e.npz")
-    write_embeddings(found, tmp_path / "e.csv")
-    loaded = np.load(tmp_path / "e.npz", allow_pickle=False)
-    assert loaded["embeddings"].shape[0] == 2
-    listed = np.array([[float(v) for k, v in row.items() if k != "row"] for row in table(tmp_path / "e.csv")])
-    assert np.allclose(listed, loaded["embeddings"], atol=1e-5)
-    with pytest.raises(DataError, match="--member 3: the model has 3"):
-        embed_file(Ensemble.load(trained), tmp_path / "new.csv", member=3)
 
 
 def test_classes_have_probabilities_and_an_unseen_one_is_refused(tmp_path: Path) -> None:
@@ -318,3 +307,76 @@ def test_what_is_no_file_of_graphs_is_one_line(trained: Path, tmp_path: Path) ->
     for use in (evaluate_file, lambda model, path: predict_file(model, path, tmp_path / "out.csv")):
         with pytest.raises(DataError, match="there are no rows"):
             use(model, tmp_path / "m.csv")
+
+
+def test_a_file_is_never_predicted_over_itself(trained: Path, tmp_path: Path) -> None:
+    data = molecules(tmp_path / "new.csv", rows=3)
+    before = data.read_text()
+    (tmp_path / "link.csv").symlink_to(data)
+    for out in (data, tmp_path / "link.csv"):
+        with pytest.raises(UserError, match=r"--out .*: is the file to be read"):
+            predict_file(Ensemble.load(trained), data, out)
+    with pytest.raises(UserError, match=r"--out .*: is a folder; name a file"):
+        predict_file(Ensemble.load(trained), data, tmp_path)
+    assert data.read_text() == before
+    predict_file(Ensemble.load(trained), data, tmp_path / "a" / "b" / "out.csv")
+    assert (tmp_path / "a" / "b" / "out.csv").exists()
+
+
+def test_tables_of_nodes_are_not_predicted_over(tmp_path: Path) -> None:
+    folder = nodes(tmp_path / "graph")
+    train(config(folder, model=GCN, epochs=1), tmp_path / "model", Silent())
+    model = Ensemble.load(tmp_path / "model")
+    for data in (folder, folder / "nodes.csv"):
+        with pytest.raises(UserError, match="is the file to be read"):
+            predict_file(model, data, folder / "edges.csv")
+    for _ in range(2):  # a former prediction is no input
+        predict_file(model, folder, folder / "out.csv")
+    (folder / "other.csv").write_text("id,size\nn0,1\n")
+    with pytest.raises(DataError, match=r"other\.csv: the model was trained on nodes"):
+        predict_file(model, folder / "other.csv", tmp_path / "out.csv")
+
+
+def test_a_graph_on_the_disk_with_several_targets_is_predicted_and_evaluated(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    folder, y = tmp_path / "graph", random.standard_normal((60, 2))
+    folder.mkdir()
+    y[3, 1] = np.nan
+    np.save(folder / "x.npy", random.standard_normal((60, 3)).astype(np.float32))
+    np.save(folder / "edge_index.npy", random.integers(60, size=(2, 200)))
+    np.save(folder / "y.npy", y)
+    train(config(folder, model=GCN, epochs=1), tmp_path / "model", Silent())
+    model = Ensemble.load(tmp_path / "model")
+    predict_file(model, folder, tmp_path / "out.csv")
+    rows = table(tmp_path / "out.csv")
+    assert {"y0", "y0_low", "y1"} <= rows[0].keys()
+    found = np.array([[float(row["y0"]), float(row["y1"])] for row in rows])
+    each = np.sqrt(np.nanmean((found - y) ** 2, axis=0))
+    assert evaluate_file(model, folder).metrics["rmse"] == pytest.approx(float(each.mean()), rel=1e-4)
+    np.save(folder / "y.npy", y[:, 0])
+    predict_file(model, folder, tmp_path / "out.csv")  # which needs no targets
+    with pytest.raises(DataError, match="node 0: no target 'y0' to compare with"):
+        evaluate_file(model, folder)
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_nodes_of_another_width_than_the_scaled_columns_are_refused(tmp_path: Path, width: int) -> None:
+    folder = nodes(tmp_path / "graph")
+    header, *lines = (folder / "nodes.csv").read_text().splitlines()
+    text = [header.replace("size", "size,age"), *(line.replace(",", ",1.5,", 1) for line in lines)]
+    (folder / "nodes.csv").write_text("\n".join(text) + "\n")
+    train(config(folder, model=GCN, epochs=1), tmp_path / "model", Silent())
+    np.savez(tmp_path / "other.npz", node_features=np.ones((4, width)), edges=np.array([[0, 1]]))
+    with pytest.raises(DataError, match=f"other.npz: {width} node features, the model was trained on 2"):
+        predict_file(Ensemble.load(tmp_path / "model"), tmp_path / "other.npz", tmp_path / "out.csv")
+
+
+def test_lines_that_cannot_be_read_lose_no_other(trained: Path, tmp_path: Path) -> None:
+    long = b"C" * 10_000_000
+    (tmp_path / "new.csv").write_bytes(b"smiles,note\nCCO,a\n" + long + b",b\nCC\xff,c\nCCC,d\n")
+    written = predict_file(Ensemble.load(trained), tmp_path / "new.csv", tmp_path / "out.csv")
+    assert (written.rows, written.failed) == (4, 2)
+    status = [row["status"] for row in table(tmp_path / "out.csv")]
+    assert (status[0], status[3]) == ("ok", "ok")
+    assert "line 3: " in status[1]
+    assert "line 4: " in status[2]

@@ -78,11 +78,25 @@ def test_what_is_written_is_read_again_and_ranges_are_understood(tmp_path: Path)
     path.write_text(json.dumps({"train": "0-1,3", "val": [4], "test": "5-6"}))
     assert [part.tolist() for part in read_splits(path, rows)[0]] == [[0, 1, 2], [3], [4, 5]]
     path.write_text(json.dumps([{"train": [2], "val": [4], "test": [5]}]))
-    with pytest.raises(DataError, match="no row or part 2"):
+    with pytest.raises(DataError, match=r"splits\.json: fold 0: part 'train': there is no row 2 among 6"):
         read_splits(path, rows)
-    path.write_text("[1]")
-    with pytest.raises(DataError, match="not a list of train, val and test"):
-        read_splits(path, rows)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[1]", "fold 0: not an object with the parts train, val, test"),
+        ("{", "not JSON"),
+        ('[{"train": [0], "val": [1], "test": [3]}, {"train": [0], "val": [1]}]', "fold 1: there is no part 'test'"),
+        ('{"train": [0], "val": ["a"], "test": [1]}', "fold 0: part 'val': not a list of rows"),
+        ('{"train": "0-x", "val": [1], "test": [1]}', "fold 0: part 'train': not a list of rows"),
+    ],
+)
+def test_a_wrong_file_of_splits_is_refused_with_its_fold_and_part(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "splits.json").write_text(content)
+    with pytest.raises(DataError, match=r"splits\.json: ") as caught:
+        read_splits(tmp_path / "splits.json", range(4))
+    assert message in str(caught.value)
 
 
 def test_what_cannot_be_split_so_is_refused(dataset: GraphDataset, tmp_path: Path) -> None:

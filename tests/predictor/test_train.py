@@ -178,7 +178,7 @@ def test_rows_count_by_their_weight_when_asked(tmp_path: Path) -> None:
         weights.append((tmp_path / str(column) / "model_0" / "model.safetensors").read_bytes())
     assert weights[0] != weights[1]
     (tmp_path / "g").mkdir()
-    with pytest.raises(UserError, match="weight column 'w': only tables"):
+    with pytest.raises(UserError, match="the option weight w: a file of this kind has no use for it"):
         train(config(shapes(tmp_path / "g" / "s.jsonl"), weight_column="w"), tmp_path / "j", Silent())
 
 
@@ -211,6 +211,7 @@ def test_a_folder_of_another_training_is_left_alone(tmp_path: Path, monkeypatch:
         ("smiles,y\nCC,1.5\nC", "y", "line 3: 1 cells, the header has 2"),
         ("smiles,y\nCC,1.5\nC,1e99\n", "y", "line 3: column 'y': "),
         ("smiles,y\nCC,1.5\n", "y", "are too few for 10 parts"),
+        ("smiles,y\n" + "CC,1\n" * 20, "y", "every target is of one class: there is nothing to tell apart"),
     ],
 )
 def test_bad_files_are_one_line(tmp_path: Path, content: str, target: str, message: str) -> None:
@@ -259,3 +260,70 @@ def test_a_graph_on_the_disk_is_trained_on_in_parts_and_predicted(tmp_path: Path
     assert (written.rows, written.failed) == (120, 0)
     header = (tmp_path / "out.csv").read_text().splitlines()[0]
     assert header.startswith("node,")
+
+
+def test_a_refused_training_does_not_block_the_corrected_one(tmp_path: Path) -> None:
+    data = molecules(tmp_path / "m.csv")
+    with pytest.raises(UserError, match="is for classes"):
+        train(config(data, "logp", training={"class_weights": "balanced"}), tmp_path / "model", Silent())
+    train(config(data, "logp", epochs=1), tmp_path / "model", Silent())
+    with pytest.raises(UserError, match="holds another training"):  # which has weights now
+        train(config(data, "logp", epochs=2), tmp_path / "model", Silent())
+
+
+def test_a_training_that_failed_does_not_block_one_with_a_smaller_rate(tmp_path: Path) -> None:
+    data = molecules(tmp_path / "m.csv")
+    wild = {"learning_rate": 1e30, "schedule": "none"}
+    with pytest.raises(TrainingFailed, match="no number"):
+        train(config(data, "logp", training=wild), tmp_path / "model", Silent())
+    train(config(data, "logp", epochs=1), tmp_path / "model", Silent())
+
+
+def test_a_config_of_the_users_own_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    mine = f"# mine\ndata: {tmp_path / 'other.csv'}\n"
+    (tmp_path / "model" / "config.yaml").write_text(mine)
+    with pytest.raises(UserError, match="holds another training"):
+        train(config(molecules(tmp_path / "m.csv"), "logp", epochs=1), tmp_path / "model", Silent())
+    assert (tmp_path / "model" / "config.yaml").read_text() == mine
+
+
+def test_a_saved_config_runs_again_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    molecules(tmp_path / "m.csv")
+    parts = {"train": "0-39", "val": "40-49", "test": "50-59"}
+    (tmp_path / "parts.json").write_text(json.dumps(parts))
+    monkeypatch.chdir(tmp_path)
+    asked = config(Path("m.csv"), "logp", split="file", split_file="parts.json", epochs=1)
+    train(asked, tmp_path / "model", Silent())
+    again = Silent()
+    train(asked, tmp_path / "model", again)  # the same files, named as before
+    assert again.begun == []
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    saved = load_config(tmp_path / "model" / "config.yaml")
+    assert (saved.data, saved.split_file) == (str(tmp_path / "m.csv"), str(tmp_path / "parts.json"))
+    train(saved, tmp_path / "again", Silent())
+    first, second = (tmp_path / name / "model_0" / "model.safetensors" for name in ("model", "again"))
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_labels_that_only_new_graphs_have_are_taken_or_refused(tmp_path: Path) -> None:
+    data = shapes(tmp_path / "s.jsonl")
+    (tmp_path / "new.jsonl").write_text(
+        '{"edges": [[0, 1]], "node_labels": ["a", "b"]}\n{"edges": [[0, 1]], "node_labels": ["a", "zinc"]}\n'
+    )
+    status = {}
+    for unseen in ("other", "error"):
+        model = {"name": "gcn", "hidden_channels": 8}
+        train(config(data, model=model, epochs=1, unseen=unseen), tmp_path / unseen, Silent())
+        predict_file(Ensemble.load(tmp_path / unseen), tmp_path / "new.jsonl", tmp_path / "out.csv")
+        status[unseen] = [row["status"] for row in table(tmp_path / "out.csv")]
+    assert status["other"] == ["ok", "ok"]
+    assert status["error"][0] == "ok"
+    assert "line 2: node label 'zinc' was not in the training data" in status["error"][1]
+
+
+def test_too_few_items_are_said_with_their_file(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("smiles,y\nCC,1.5\n")
+    with pytest.raises(UserError, match=r"/m\.csv: 1 graphs with a target are too few for 10 parts"):
+        train(config(tmp_path / "m.csv", "y"), tmp_path / "model", Silent())

@@ -12,9 +12,10 @@ import torch
 
 from mshgnn.data import DataError, load_own, read_own
 from mshgnn.explanation.explain import explain_file
+from mshgnn.predictor.embed import embed_file
 from mshgnn.predictor.ensemble import Ensemble
 from mshgnn.predictor.evaluate import evaluate_file
-from mshgnn.predictor.predict import embed_file, predict_file
+from mshgnn.predictor.predict import predict_file
 from mshgnn.predictor.train import train
 from support.own_data import Silent, config
 
@@ -97,7 +98,7 @@ def test_evaluation_embeddings_and_explanations_take_the_folder_too(tmp_path: Pa
     found = evaluate_file(model, data)
     assert (found.items, found.failed) == (40, 0)
     assert found.metrics["accuracy"] == 1.0
-    assert embed_file(model, data).embeddings.shape[0] == 40
+    assert embed_file(model, data, tmp_path / "e.npz").rows == 40
     (why,) = explain_file(model, data, rows=[1], methods=["occlusion"])
     assert (why.truth, why.node_names[0]) == ("-1", "0 (5)")
     bare = write(tmp_path / "U", [ring()], targets=False)
@@ -121,7 +122,8 @@ def test_labels_keep_their_columns_behind_the_attributes(tmp_path: Path) -> None
     assert (first.schema.node_labels, own.node_labels, own.edge_labels) == ((3, 5, 9), (3, 5), (1, 2))
     own = replace(own, class_names=first.schema.class_names)
     again = load_own(write(tmp_path / "U", [star(5, 9, 4, 3), ring(3, 3, 3, 3)]), schema=own)
-    assert again[0].x.tolist() == [[-0.5, 0, 1, 0], [-0.5, 0, 0, 1], [-0.5, 0, 0, 1], [-0.5, 1, 0, 0]]
+    assert (own.feature_mean, own.feature_std) == ((-0.5,), (1.0,))
+    assert again[0].x.tolist() == [[0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1], [0, 1, 0, 0]]
     assert again[0].edge_attr.tolist() == [[0.0, 1.0]] * 6
     assert (again.labels().tolist(), again.class_names) == ([0, 1], ("-1", "7"))
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -54,3 +55,32 @@ def test_the_test_part_is_not_looked_at(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("mshgnn.predictor.tune.train_fold", watched)
     tune(config(molecules(tmp_path / "m.csv"), "logp", epochs=1), tmp_path / "tuned.yaml", 1, lambda line: None)
     assert set(seen) == {0}
+
+
+def test_what_lies_beside_the_result_is_refused_in_one_line(tmp_path: Path) -> None:
+    pytest.importorskip("optuna")
+    pytest.importorskip("rdkit")
+    asked = config(molecules(tmp_path / "m.csv"), "logp", epochs=1)
+    (tmp_path / "tuned.db").write_text("a thesis, not trials" * 200)
+    with sqlite3.connect(tmp_path / "foreign.db") as database:
+        database.execute("CREATE TABLE birds (name TEXT)")
+    (tmp_path / "folder.db").mkdir()
+    for name in ("tuned", "foreign", "folder"):
+        with pytest.raises(UserError, match=rf"{name}\.db: is not a database of trials") as caught:
+            tune(asked, tmp_path / f"{name}.yaml", 1, lambda line: None)
+        assert "\n" not in str(caught.value)
+    with sqlite3.connect(tmp_path / "foreign.db") as database:
+        assert database.execute("SELECT name FROM sqlite_master").fetchall() == [("birds",)]
+    with pytest.raises(UserError, match="is a folder; name a file"):
+        tune(asked, tmp_path, 1, lambda line: None)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot be written"):
+        tune(asked, tmp_path / "file" / "tuned.yaml", 1, lambda line: None)
+
+
+def test_folders_that_are_missing_are_made(tmp_path: Path) -> None:
+    pytest.importorskip("optuna")
+    pytest.importorskip("rdkit")
+    asked = config(molecules(tmp_path / "m.csv"), "logp", epochs=1)
+    tune(asked, tmp_path / "new" / "tuned.yaml", 1, lambda line: None)
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {"tuned.yaml", "tuned.db"}

@@ -109,3 +109,18 @@ def test_a_file_of_another_shape_is_refused(tmp_path: Path) -> None:
     wider = copy.deepcopy(SmallGCN(8, 3))
     with pytest.raises(UserError, match="is damaged"):
         train_fold(wider, DATASET, SPLIT, settings, 3, checkpoint=Checkpoint(tmp_path / "c", "digest"))
+
+
+def test_a_flipped_bit_anywhere_is_refused_or_changes_nothing(tmp_path: Path) -> None:
+    settings = TrainingSettings(epochs=1, batch_size=16)
+    trained(tmp_path / "c", settings, die_after=1)
+    whole = (tmp_path / "c").read_bytes()
+    weights = trained(tmp_path / "c", settings)[0].state_dict()
+    for place in range(3, len(whole), 97):
+        (tmp_path / "c").write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
+        try:
+            found = trained(tmp_path / "c", settings)[0].state_dict()
+        except UserError as error:
+            assert "is damaged" in str(error)  # noqa: PT017
+        else:  # the digest itself was hit: trained anew
+            assert all(torch.equal(found[key], value) for key, value in weights.items())

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mshgnn.cli.train import Smiles, Target
+from mshgnn.cli.reading import Ignore, Objective, Smiles, Target, asked_for
 
 
 def ceiling(
@@ -20,7 +20,9 @@ def ceiling(
     ] = None,
     lookup: Annotated[bool, typer.Option(help="Also score the 1-WL lookup table on the splits.")] = True,
     target: Target = None,
+    objective: Objective = None,
     smiles_column: Smiles = None,
+    ignore: Ignore = None,
 ) -> None:
     """The 1-WL ceiling of data sets: the best accuracy with every label known, and label conflicts, by round.
 
@@ -35,13 +37,13 @@ def ceiling(
     from mshgnn.data.sizes import target_lines
     from mshgnn.errors import UserError
     from mshgnn.evaluation.ceiling import wl_ceiling, wl_lookup_score
+    from mshgnn.predictor.output import written
 
     console = Console()
-    kept: dict[str, float] = {}
-    if json_file is not None and json_file.exists():
-        kept = json.loads(json_file.read_text(encoding="utf-8"))
+    kept = {} if json_file is None or not json_file.exists() else _kept(json_file)
+    options = {"target": target, "objective": objective, "smiles_column": smiles_column, "ignore": ignore}
     for name in datasets:
-        dataset = load_any(name, target=target or (), smiles=smiles_column or "smiles")
+        dataset = load_any(name, asked_for(name, options))
         if dataset.objective not in ("classify", "rank"):
             raise UserError(f"{name}: a ceiling is for classes; its objective is {dataset.objective!r}")
         found = wl_ceiling(dataset, rounds)
@@ -67,5 +69,22 @@ def ceiling(
                 highlight=False,
             )
     if json_file is not None:
-        json_file.parent.mkdir(parents=True, exist_ok=True)
-        json_file.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        with written(json_file) as file:
+            file.write((json.dumps(kept, indent=2) + "\n").encode())
+
+
+def _kept(path: Path) -> dict[str, float]:
+    """The ceilings that a file has already."""
+    import json
+
+    from mshgnn.errors import UserError
+
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"--json {path}: cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"--json {path}: not JSON ({error})") from None
+    if not isinstance(content, dict):
+        raise UserError(f"--json {path}: must hold ceilings by the name of the data set")
+    return content

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mshgnn.cli.train import Smiles, Target
+from mshgnn.cli.reading import Ignore, Objective, Smiles, Target, asked_for
 
 data_app = typer.Typer(help="Data sets: list, check, prepare, draw, export, make up.", no_args_is_help=True)
 
@@ -62,7 +62,9 @@ def list_sets(
 def info(
     name: Annotated[str, typer.Argument(help="A name of 'mshgnn data list', or a path to data of your own.")],
     target: Target = None,
+    objective: Objective = None,
     smiles_column: Smiles = None,
+    ignore: Ignore = None,
 ) -> None:
     """Check a data set on disk against what is expected of its files and what the paper's table states.
 
@@ -77,7 +79,8 @@ def info(
     from mshgnn.data.catalogue import find
     from mshgnn.data.sizes import compare, measured_rows, self_loops_in_files, target_lines
 
-    dataset = load_any(name, target=target or (), smiles=smiles_column or "smiles")
+    options = {"target": target, "objective": objective, "smiles_column": smiles_column, "ignore": ignore}
+    dataset = load_any(name, asked_for(name, options))
     rows = compare(dataset) if dataset.catalogued else measured_rows(dataset)
     shown = ("on disk", "expected", "paper", "") if dataset.catalogued else ("on disk",)
     table = Table("", *shown, title=dataset.name, title_justify="left")
@@ -179,7 +182,9 @@ def plot(
     ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Picture file: .png, .svg or .pdf.")] = None,
     target: Target = None,
+    objective: Objective = None,
     smiles_column: Smiles = None,
+    ignore: Ignore = None,
 ) -> None:
     """Draw one graph of each class.
 
@@ -189,7 +194,8 @@ def plot(
     from mshgnn.data.plots import plot_classes
 
     named = "structure-frequency-fixed" if name.casefold() == "structure-frequency" else name
-    dataset = load_any(named, target=target or (), smiles=smiles_column or "smiles")
+    options = {"target": target, "objective": objective, "smiles_column": smiles_column, "ignore": ignore}
+    dataset = load_any(named, asked_for(named, options))
     path = output or Path(f"{dataset.name}.png")
     plot_classes(dataset, path)
     print(f"wrote {path}")

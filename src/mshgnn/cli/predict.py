@@ -14,6 +14,7 @@ Folder = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that 'ms
 Data = Annotated[Path, typer.Argument(help="A file or folder of the kind that the model was trained on.")]
 OnErrorText = Annotated[str, typer.Option("--on-error", help="Rows that cannot be read: skip or stop.")]
 DeviceText = Annotated[str, typer.Option("--device", help="cpu, cuda or auto.")]
+Memory = Annotated[str | None, typer.Option(help="What may be taken at most, such as 8G.")]
 
 
 def predict(
@@ -23,13 +24,16 @@ def predict(
     on_error: OnErrorText = "skip",
     batch_size: Annotated[int, typer.Option(min=1, help="Rows in memory at once.")] = 500,
     device: DeviceText = "cpu",
+    memory: Memory = None,
 ) -> None:
     """Predict every row of a file: all its columns are kept, the predictions come after them.
 
     Example: mshgnn predict model/ new.csv -o out.csv
     """
+    from mshgnn.machine import use_memory
     from mshgnn.predictor.predict import PredictionFailed, predict_file
 
+    use_memory(memory)
     model, mode = load_model(folder, device), _mode(on_error)
     target = out or Path(f"{data.resolve().name.partition('.')[0]}_predictions.csv")
     try:
@@ -41,15 +45,19 @@ def predict(
         typer.echo(f"mshgnn: {done.failed:,} rows could not be predicted, the first: {done.first_problem}", err=True)
 
 
-def evaluate(folder: Folder, data: Data, on_error: OnErrorText = "stop", device: DeviceText = "cpu") -> None:
+def evaluate(
+    folder: Folder, data: Data, on_error: OnErrorText = "stop", device: DeviceText = "cpu", memory: Memory = None
+) -> None:
     """Measure a trained model on a file whose targets are known.
 
     Example: mshgnn evaluate model/ test.csv
     """
+    from mshgnn.machine import use_memory
     from mshgnn.predictor.evaluate import evaluate_file
     from mshgnn.predictor.predict import PredictionFailed
     from mshgnn.training.metrics import KNOWN_METRICS
 
+    use_memory(memory)
     try:
         found = evaluate_file(load_model(folder, device), data, on_error=_mode(on_error))
     except PredictionFailed as error:
@@ -70,22 +78,24 @@ def embed(
     member: Annotated[int, typer.Option(help="Which model of an ensemble.")] = 0,
     on_error: OnErrorText = "skip",
     device: DeviceText = "cpu",
+    memory: Memory = None,
 ) -> None:
     """Write what the model makes of each row before its last layer: fingerprints for other tools.
 
     Example: mshgnn embed model/ molecules.csv -o embeddings.npz
     """
-    from mshgnn.errors import UserError
-    from mshgnn.predictor.predict import PredictionFailed, embed_file, write_embeddings
+    from mshgnn.machine import use_memory
+    from mshgnn.predictor.embed import embed_file
+    from mshgnn.predictor.predict import PredictionFailed
 
-    if out.suffix not in (".npz", ".csv"):
-        raise UserError(f"--out {out}: must end in .npz or .csv")
+    use_memory(memory)
     try:
-        found = embed_file(load_model(folder, device), data, member=member, on_error=_mode(on_error))
+        done = embed_file(load_model(folder, device), data, out, member=member, on_error=_mode(on_error))
     except PredictionFailed as error:
         _fail(error)
-    write_embeddings(found, out)
-    typer.echo(f"wrote {out}: {found.embeddings.shape[0]:,} rows of {found.embeddings.shape[1]} numbers")
+    typer.echo(f"wrote {out}: {done.rows:,} rows of {done.width} numbers")
+    if done.failed:
+        typer.echo(f"mshgnn: {done.failed:,} rows could not be embedded, the first: {done.first_problem}", err=True)
 
 
 def load_model(folder: Path, device: str) -> Ensemble:

@@ -10,18 +10,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mshgnn.cli.predict import Memory
+from mshgnn.cli.reading import (
+    Directed,
+    IdColumn,
+    Ignore,
+    Metric,
+    Objective,
+    OnError,
+    Smiles,
+    SplitColumn,
+    Target,
+    Unseen,
+    WeightColumn,
+    given,
+)
 from mshgnn.cli.together import Engine, EngineChoice, RayAddress, RayWorkers, check_ray_workers, together
 
 if TYPE_CHECKING:
     from mshgnn.predictor.config import TrainConfig
     from mshgnn.predictor.summary import Summary
     from mshgnn.training.parallel import Workers
-
-Target = Annotated[
-    list[str] | None,
-    typer.Option("--target", "-t", help="Target column; again for several, '*' for all that are left."),
-]
-Smiles = Annotated[str | None, typer.Option(help="Column of SMILES (default: smiles).")]
 
 
 def train(
@@ -37,28 +46,27 @@ def train(
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs at most.")] = None,
     patience: Annotated[int | None, typer.Option(help="Stop after so many epochs without a better one.")] = None,
-    metric: Annotated[str | None, typer.Option(help="rmse, mae, r2, accuracy, f1, roc_auc, ...")] = None,
-    objective: Annotated[str | None, typer.Option(help="classify, rank, regress or multilabel.")] = None,
+    metric: Metric = None,
+    objective: Objective = None,
     split: Annotated[str | None, typer.Option(help="random, stratified, scaffold, column or file.")] = None,
-    split_column: Annotated[str | None, typer.Option(help="Column with train, val and test.")] = None,
+    split_column: SplitColumn = None,
     split_file: Annotated[str | None, typer.Option(help="A splits.json.")] = None,
     folds: Annotated[int | None, typer.Option(help="Train an ensemble over so many folds.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of splits, weights and batches.")] = None,
     class_weights: Annotated[str | None, typer.Option(help="balanced: rare classes count as much.")] = None,
     smiles_column: Smiles = None,
-    id_column: Annotated[str | None, typer.Option(help="Column with the ids of nodes.")] = None,
-    weight_column: Annotated[
-        str | None, typer.Option(help="Column that says how much each row counts in the loss.")
-    ] = None,
-    ignore: Annotated[list[str] | None, typer.Option(help="Column to leave out; again for several.")] = None,
-    directed: Annotated[bool | None, typer.Option("--directed", help="Edges go one way only.")] = None,
-    on_error: Annotated[str | None, typer.Option(help="Rows that cannot be read: stop or skip.")] = None,
+    id_column: IdColumn = None,
+    weight_column: WeightColumn = None,
+    ignore: Ignore = None,
+    directed: Directed = None,
+    unseen: Unseen = None,
+    on_error: OnError = None,
     controls: Annotated[bool | None, typer.Option("--controls/--no-controls", help="Measure what is to beat.")] = None,
     device: Annotated[str | None, typer.Option(help="cpu, cuda or auto.")] = None,
     batching: Annotated[
         str | None, typer.Option(help="A step on the one graph of a node task: full, neighbours or partitions.")
     ] = None,
-    memory: Annotated[str | None, typer.Option(help="What may be taken at most, such as 8G.")] = None,
+    memory: Memory = None,
     engine: Engine = EngineChoice.local,
     ray_address: RayAddress = None,
     workers: RayWorkers = None,
@@ -75,14 +83,14 @@ def train(
     changes = changes_of(set_ or [])
     if model is not None:
         changes["model"] = {"name": model, **changes.get("model", {})}
-    given = {
+    settings = {
         "epochs": epochs,
         "patience": patience,
         "class_weights": class_weights,
         "device": device,
         "batching": batching,
     }
-    if settings := {key: value for key, value in given.items() if value is not None}:
+    if settings := given(settings):
         changes["training"] = {**changes.get("training", {}), **settings}
     if split is None and (split_column or split_file):
         split = "column" if split_column else "file"
@@ -101,10 +109,11 @@ def train(
         "weight_column": weight_column,
         "ignore": ignore,
         "directed": directed,
+        "unseen": unseen,
         "on_error": on_error,
         "controls": controls,
     }
-    changes |= {key: value for key, value in single.items() if value is not None}
+    changes |= given(single)
     use_memory(memory)
     with together() as all_workers:
         ray = engine is EngineChoice.ray
@@ -144,8 +153,7 @@ def _by_ray(config: TrainConfig, out: Path, workers: int, address: str | None) -
     from mshgnn.lab.engines.ray_train import train_by_ray
     from mshgnn.predictor.train import train_silently
 
-    here = config.model_copy(update={"data": str(Path(config.data).absolute())})
-    return train_by_ray(partial(train_silently, here, out.absolute()), workers, address, out.absolute())
+    return train_by_ray(partial(train_silently, config.placed(), out.absolute()), workers, address, out.absolute())
 
 
 @contextmanager
@@ -161,7 +169,16 @@ def _stopped_like_ctrl_c() -> Iterator[None]:
 def init(
     data: Annotated[Path, typer.Argument(help="The file or folder to train on.")],
     target: Target = None,
+    objective: Objective = None,
+    metric: Metric = None,
     smiles_column: Smiles = None,
+    id_column: IdColumn = None,
+    split_column: SplitColumn = None,
+    weight_column: WeightColumn = None,
+    ignore: Ignore = None,
+    directed: Directed = None,
+    unseen: Unseen = None,
+    on_error: OnError = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path("config.yaml"),
 ) -> None:
     """Write a commented config for your data, to be changed and given to 'mshgnn train --config'.
@@ -170,7 +187,21 @@ def init(
     """
     from mshgnn.predictor.template import write_template
 
-    write_template(data, tuple(target or ()), smiles_column or "smiles", out)
+    changes = {
+        "data": str(data),
+        "target": target,
+        "objective": objective,
+        "metric": metric,
+        "smiles_column": smiles_column,
+        "id_column": id_column,
+        "split_column": split_column,
+        "weight_column": weight_column,
+        "ignore": ignore,
+        "directed": directed,
+        "unseen": unseen,
+        "on_error": on_error,
+    }
+    write_template(make_config(None, given(changes)), out)
     typer.echo(f"wrote {out}; train with: mshgnn train --config {out} --out model/")
 
 
@@ -185,7 +216,7 @@ def make_config(path: Path | None, changes: dict[str, Any]) -> TrainConfig:
         raise UserError("what shall be trained on? give DATA or --config")
     if "name" not in (named := changes.get("model", {"name": DEFAULT_MODEL})):
         changes = {**changes, "model": {"name": DEFAULT_MODEL, **named}}
-    return check_config(changes, "train")
+    return check_config(changes, "options")
 
 
 def _show(summary: Summary) -> None:

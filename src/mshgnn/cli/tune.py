@@ -7,7 +7,20 @@ from typing import Annotated, Any
 
 import typer
 
-from mshgnn.cli.train import Smiles, Target
+from mshgnn.cli.reading import (
+    Directed,
+    IdColumn,
+    Ignore,
+    Metric,
+    Objective,
+    OnError,
+    Smiles,
+    SplitColumn,
+    Target,
+    Unseen,
+    WeightColumn,
+    given,
+)
 
 
 def tune(
@@ -20,7 +33,16 @@ def tune(
     config: Annotated[Path | None, typer.Option(help="A config to start from.")] = None,
     model: Annotated[str | None, typer.Option(help="A name of 'mshgnn models'.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs of a trial at most.")] = None,
+    objective: Objective = None,
+    metric: Metric = None,
     smiles_column: Smiles = None,
+    id_column: IdColumn = None,
+    split_column: SplitColumn = None,
+    weight_column: WeightColumn = None,
+    ignore: Ignore = None,
+    directed: Directed = None,
+    unseen: Unseen = None,
+    on_error: OnError = None,
     device: Annotated[str | None, typer.Option(help="cpu, cuda or auto.")] = None,
 ) -> None:
     """Look for settings that are better on validation; the test part is not looked at.
@@ -31,15 +53,22 @@ def tune(
     from mshgnn.predictor.tune import seconds_of
     from mshgnn.predictor.tune import tune as run
 
-    settings = {key: value for key, value in (("epochs", epochs), ("device", device)) if value is not None}
-    given: dict[str, Any] = {
+    changes: dict[str, Any] = {
         "data": None if data is None else str(data),
         "target": target,
+        "objective": objective,
+        "metric": metric,
         "smiles_column": smiles_column,
+        "id_column": id_column,
+        "split_column": split_column,
+        "weight_column": weight_column,
+        "ignore": ignore,
+        "directed": directed,
+        "unseen": unseen,
+        "on_error": on_error,
         "model": None if model is None else {"name": model},
-        "training": settings or None,
+        "training": given({"epochs": epochs, "device": device}) or None,
     }
-    changes = {key: value for key, value in given.items() if value is not None}
-    found = run(make_config(config, changes), out, seconds_of(budget), typer.echo)
+    found = run(make_config(config, given(changes)), out, seconds_of(budget), typer.echo)
     typer.echo(f"{found.trials} trials; validation {found.first:.4g} at first, {found.best:.4g} at best")
     typer.echo(f"wrote {out}; train with: mshgnn train --config {out} --out model/")

@@ -284,17 +284,22 @@ def _folded(name: str) -> str:
 _BY_FOLDED_NAME = {_folded(name): entry for entry in CATALOGUE.values() for name in (entry.name, *entry.aliases)}
 
 
-def find(name: str) -> Entry:
-    """The entry of a name or alias, in any case; an unknown name is refused with the nearest ones.
-
-    A TU zip that only lies in the mirror is found by its exact name.
-    """
+def known(name: str) -> Entry | None:
+    """The entry of a name or alias, in any case. A TU zip that only lies in the mirror is found by its exact name."""
     entry = _BY_FOLDED_NAME.get(_folded(name))
     if entry is not None:
         return entry
     folder = mirror()
     if folder is not None and re.fullmatch(r"\w[\w.-]*", name) and (folder / f"{name}.zip").is_file():
         return _tu(name)
+    return None
+
+
+def find(name: str) -> Entry:
+    """The entry of a name; an unknown one is refused with the nearest."""
+    entry = known(name)
+    if entry is not None:
+        return entry
     near = difflib.get_close_matches(_folded(name), _BY_FOLDED_NAME, n=3, cutoff=0.5)
     hint = ", ".join(dict.fromkeys(_BY_FOLDED_NAME[key].name for key in near)) or ", ".join(PAPER_SETS)
     raise DataError(f"unknown data set {name!r}; nearest: {hint}")

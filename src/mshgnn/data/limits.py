@@ -15,11 +15,12 @@ from mshgnn.data.dataset import DataError
 from mshgnn.errors import did_you_mean
 
 VARIABLE = "MSHGNN_LIMITS"
-LimitName = Literal["memory", "line", "unpacked", "nodes", "columns", "classes", "atoms", "rings"]
+LimitName = Literal["memory", "line", "unpacked", "growth", "nodes", "columns", "classes", "atoms", "rings"]
 LIMITS: dict[LimitName, int] = {
     "memory": 4 * 10**9,  # bytes of one data set's tensors (the largest of the paper's has 1.2e9)
     "line": 8 * 10**6,  # bytes of one line of text
     "unpacked": 2 * 10**9,  # bytes an archive may unpack to
+    "growth": 2_000,  # bytes of tensors for each byte of the file they are made of, above ALWAYS_ALLOWED bytes
     "nodes": 10**7,  # nodes of one graph
     "columns": 10**4,  # one-hot columns of node or edge labels
     "classes": 10**5,  # classes of one target
@@ -29,6 +30,8 @@ LIMITS: dict[LimitName, int] = {
 UNITS: dict[LimitName, str] = {"memory": "bytes in memory", "line": "bytes in a line", "unpacked": "bytes unpacked"}
 FLOAT = 4
 """Bytes of one feature."""
+ALWAYS_ALLOWED = 10**8
+"""Bytes of tensors that any file may become."""
 
 
 def allowed(name: LimitName) -> int:
@@ -46,13 +49,35 @@ def allowed(name: LimitName) -> int:
 
 
 def check_limit(name: LimitName, amount: int, where: str | Path) -> None:
-    """Refuse an amount above its limit; called before the amount is allocated."""
+    """Refuse an amount above its limit; called before the amount is allocated.
+
+    Memory for the content of a file, or of a folder of files, given as a path, must also be in proportion to its size.
+    """
     limit = allowed(name)
     if amount > limit:
         unit = UNITS.get(name, name)
         raise DataError(
             f"{where}: {amount:,} {unit}, more than the limit of {limit:,}; if it is meant, {VARIABLE}={name}={amount}"
         )
+    if name == "memory" and isinstance(where, Path) and where.exists():  # a table in memory has a name alone
+        check_growth(amount, _size(where), where)
+
+
+def check_growth(num_bytes: int, source_bytes: int, where: str | Path) -> None:
+    """Refuse tensors that are large, and out of all proportion to what they are made of."""
+    limit = allowed("growth")
+    if num_bytes > max(ALWAYS_ALLOWED, limit * source_bytes):
+        needed = -(-num_bytes // max(source_bytes, 1))
+        raise DataError(
+            f"{where}: {source_bytes:,} bytes would become {num_bytes:,} in memory, more than {limit:,} times as many; "
+            f"if it is meant, {VARIABLE}=growth={needed}"
+        )
+
+
+def _size(path: Path) -> int:
+    """The bytes of a file, or of the files in a folder."""
+    files = path.iterdir() if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files)
 
 
 def check_file(path: Path) -> None:

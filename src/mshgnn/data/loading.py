@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -12,12 +12,13 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.transforms import LargestConnectedComponents, NormalizeFeatures
 
-from mshgnn.data.catalogue import GENERATED, Entry, find
+from mshgnn.data.catalogue import GENERATED, Entry, find, known
 from mshgnn.data.dataset import DataError, GraphDataset
 from mshgnn.data.from_graphs import from_graphs
 from mshgnn.data.neighbour_distribution import NeighbourDistribution
 from mshgnn.data.pna_multitask import PNAMultitask
-from mshgnn.data.readers.own import load_own
+from mshgnn.data.readers.asked import Asked
+from mshgnn.data.readers.own import read_own
 from mshgnn.data.readers.table import SUFFIXES
 from mshgnn.data.sources.store import data_root
 from mshgnn.data.sources.upstream import open_upstream
@@ -78,13 +79,15 @@ def load(
     return add_encodings(dataset, encodings or {}, root=root)
 
 
-def load_any(name_or_path: str, *, target: Iterable[str] = (), smiles: str = "smiles") -> GraphDataset:
+def load_any(name_or_path: str, asked: Asked | None = None) -> GraphDataset:
     """A data set by its name, or a user's own by its path: what has a separator or the ending of a data file.
 
-    ``target`` and ``smiles`` are columns of a user's table, as in :func:`load_own`.
+    So has a folder of this name, unless the catalogue has a data set of the name. ``asked`` is for a user's own.
     """
-    if any(mark in name_or_path for mark in {"/", os.sep}) or name_or_path.endswith((".jsonl", ".npz", *SUFFIXES)):
-        return load_own(name_or_path, target=target, smiles=smiles)
+    path_like = any(mark in name_or_path for mark in {"/", os.sep})
+    ends = name_or_path.endswith((".jsonl", ".npz", *SUFFIXES))
+    if path_like or ends or (Path(name_or_path).is_dir() and known(name_or_path) is None):
+        return read_own(name_or_path, asked).dataset
     return load(name_or_path)
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from mshgnn.data.dataset import DataError
 from mshgnn.data.limits import check_file
+from mshgnn.data.npy_header import read_npy_header
 
 Array = npt.NDArray[Any]
 
@@ -31,7 +32,10 @@ class MappedArray:
         check_file(path)
         self.path = path
         with path.open("r+b" if write else "rb") as file:
-            shape, columns_first, dtype = _header(file, path)
+            try:
+                shape, columns_first, dtype = read_npy_header(file)
+            except ValueError as error:
+                raise DataError(f"{path}: not a .npy file ({error})") from error
             if columns_first or dtype.hasobject:
                 raise DataError(f"{path}: must hold numbers, row by row")
             if any(length < 0 for length in shape):
@@ -69,13 +73,3 @@ class MappedArray:
             self._file.flush()
         if hasattr(mmap, "MADV_DONTNEED"):
             self._file.madvise(mmap.MADV_DONTNEED)
-
-
-def _header(file: Any, path: Path) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    try:
-        version = np.lib.format.read_magic(file)  # type: ignore[no-untyped-call, unused-ignore]
-        read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
-        shape, columns_first, dtype = read(file)  # type: ignore[no-untyped-call, unused-ignore]
-    except (ValueError, KeyError, SyntaxError, TypeError, EOFError) as error:
-        raise DataError(f"{path}: not a .npy file ({error})") from error
-    return shape, columns_first, dtype

@@ -20,9 +20,9 @@ SLACK = 1.1
 def partition(rowptr: Ints, sender: Senders, num_parts: int) -> Ints:
     """The part of every node, ``[N]``, in ``0..num_parts - 1``.
 
-    METIS where the package pymetis is installed. Else parts are grown one after the other, breadth first, and nodes
-    then move to the part that most of their senders are in, as long as it has room (label propagation). Either way the
-    same graph has the same parts.
+    METIS where the package pymetis (2025.2 or later) is installed. Else parts are grown one after the other, breadth
+    first, and nodes then move to the part that most of their senders are in, as long as it has room (label
+    propagation). Either way the same graph has the same parts.
     """
     num_nodes = rowptr.size - 1
     if not 1 <= num_parts <= max(num_nodes, 1):
@@ -36,12 +36,14 @@ def by_metis(rowptr: Ints, sender: Senders, num_parts: int) -> Ints:
     """METIS's cut. METIS needs every edge both ways, once, and no loops: so the edges are given to it."""
     import pymetis  # type: ignore[import-not-found, unused-ignore]
 
+    if not hasattr(pymetis, "CSRAdjacency"):
+        raise UserError("pymetis is too old: update it to 2025.2 or later, or uninstall it")
     num_nodes = rowptr.size - 1
     receiver, other = np.repeat(np.arange(num_nodes), np.diff(rowptr)), np.asarray(sender, dtype=np.int64)
     receiver, other = receiver[receiver != other], other[receiver != other]
     firsts, seconds = np.divmod(np.unique(np.r_[receiver * num_nodes + other, other * num_nodes + receiver]), num_nodes)
     starts = np.searchsorted(firsts, np.arange(num_nodes + 1))
-    _, parts = pymetis.part_graph(num_parts, xadj=starts, adjncy=seconds)
+    _, parts = pymetis.part_graph(num_parts, pymetis.CSRAdjacency(starts, seconds))
     return np.asarray(parts, dtype=np.int64)
 
 

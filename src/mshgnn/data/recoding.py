@@ -12,7 +12,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from mshgnn.data.dataset import GraphDataset
+from mshgnn.data.dataset import DataError, GraphDataset
 from mshgnn.data.schema import Schema
 from mshgnn.data.transforms import degrees_of
 
@@ -23,10 +23,16 @@ def recoded_columns(x: Tensor, whole: Schema, own: Schema) -> Tensor:
         first = x.shape[1] - whole.label_columns  # numbers come before the labels
         kept = [first + whole.node_labels.index(label) for label in own.node_labels]
         others = sorted({*range(first, x.shape[1])} - {*kept})
-        return torch.cat([x[:, :first], x[:, kept], x[:, others].sum(dim=1, keepdim=True)], dim=1)
+        numbers, unseen = own.scaled(x[:, :first], "features"), x[:, others].sum(dim=1, keepdim=True)
+        if own.unseen == "error":
+            if bool(unseen.any()):
+                label = whole.node_labels[others[int(x[:, others].any(dim=0).nonzero()[0])] - first]
+                raise DataError(f"node label {label!r} is not in the training part (unseen='other' takes it)")
+            return torch.cat([numbers, x[:, kept]], dim=1)
+        return torch.cat([numbers, x[:, kept], unseen], dim=1)
     if own.degree_cap is not None:
         return capped(x, own.degree_cap, x.shape[1])
-    return own.scaled(x)
+    return own.scaled(x, "features")
 
 
 def capped(x: Tensor, cap: int, columns: int) -> Tensor:

@@ -18,7 +18,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from mshgnn.data.dataset import METRICS, DataError, GraphDataset, Metric, Objective, Task
-from mshgnn.data.limits import FLOAT, check_file, check_limit
+from mshgnn.data.limits import FLOAT, check_file, check_growth, check_limit
+from mshgnn.data.mapped import MAPPED
 from mshgnn.errors import did_you_mean
 
 Label = int | str
@@ -103,6 +104,7 @@ class Schema:
         """One-hot degrees, ``degree_cap + 1`` columns."""
         cap = self.degree_cap or 0
         check_limit("memory", FLOAT * num_nodes * (cap + 1), where)
+        check_growth(FLOAT * num_nodes * (cap + 1), edge_index.nbytes, where)  # nodes without edges cost a file nothing
         counts = torch.bincount(edge_index[1], minlength=num_nodes).clamp(max=cap)
         return torch.nn.functional.one_hot(counts, cap + 1).to(torch.float32)
 
@@ -114,12 +116,12 @@ class Schema:
             if labels is None:
                 raise DataError(f"{where}: no node_labels, which the model was trained on")
             coded = self.one_hot(labels, where)
-            return coded if x is None else torch.cat([x, coded], dim=1)
+            return coded if x is None else torch.cat([self.scaled(x, where), coded], dim=1)
         if self.degree_cap is not None:
             return self.degrees(raw.edge_index, int(raw.num_nodes), where)
         if x is None:
             raise DataError(f"{where}: no node features, which the model was trained on")
-        return self.scaled(x)
+        return self.scaled(x, where)
 
     def class_number(self, name: str, where: str) -> int:
         """The number of a class; one that was not in the training data is refused with those that were."""
@@ -129,10 +131,12 @@ class Schema:
             hint = did_you_mean(name, self.class_names)
             raise DataError(f"{where}: class {name!r} was not in the training data{hint}") from error
 
-    def scaled(self, x: Tensor) -> Tensor:
+    def scaled(self, x: Tensor, where: str) -> Tensor:
         """Node features in the units of the training part."""
         if not self.feature_mean:
             return x
+        if x.shape[1] != len(self.feature_mean):
+            raise DataError(f"{where}: {x.shape[1]} node features, the model was trained on {len(self.feature_mean)}")
         return (x - torch.tensor(self.feature_mean)) / torch.tensor(self.feature_std)
 
     def from_training(self, dataset: GraphDataset, train: Tensor, *, unseen: Unseen = "other") -> Schema:
@@ -143,28 +147,34 @@ class Schema:
             train: indices of the training part.
             unseen: what becomes of labels that only the rest has.
         """
-        # a graph on the disk has plain features: nothing of them is read here
-        if not (self.node_labels or self.feature_names) and self.degree_cap is None:
-            rows = torch.empty(0)
-        elif dataset.task == "graph":
-            rows = torch.cat([dataset.graphs[index].x for index in train.tolist()])
-        else:
-            rows = dataset.graphs[0].x[train]
         targets = dataset.labels()[train]
         changes: dict[str, Any] = {"unseen": unseen}
-        if self.node_labels:
-            seen = rows[:, -self.label_columns :].ne(0).any(dim=0).tolist()
-            changes["node_labels"] = tuple(label for label, there in zip(self.node_labels, seen, strict=False) if there)
-        elif self.degree_cap is not None:
-            changes["degree_cap"] = int(rows.argmax(dim=1).max())
-        elif self.feature_names:
-            changes["feature_mean"], changes["feature_std"] = _moments(rows)
+        if MAPPED not in dataset.graphs[0]:  # a graph on the disk keeps its features as they are
+            changes |= self._features_of([graph.x for graph in training_graphs(dataset, train)])
         if self.objective == "regress":
             changes["target_mean"], changes["target_std"] = _moments(targets)
         elif self.class_names:
             there = set(targets.tolist())
             changes["class_names"] = tuple(name for number, name in enumerate(self.class_names) if number in there)
         return replace(self, **changes)
+
+    def _features_of(self, rows: Sequence[Tensor]) -> dict[str, Any]:
+        """Labels, highest degree and scaling of the training part's node features, a block ``[n, d]`` per graph."""
+        if self.degree_cap is not None:
+            return {"degree_cap": max(int(block.argmax(dim=1).max()) for block in rows)}
+        changes: dict[str, Any] = {}
+        numbers = rows[0].shape[1] - self.label_columns
+        if self.node_labels:
+            seen = torch.stack([block[:, numbers:].ne(0).any(dim=0) for block in rows]).any(dim=0).tolist()
+            changes["node_labels"] = tuple(label for label, there in zip(self.node_labels, seen, strict=False) if there)
+        two = [((block[:, :numbers] == 0) | (block[:, :numbers] == 1)).all(dim=0) for block in rows]
+        amounts = (~torch.stack(two).all(dim=0)).nonzero().flatten()
+        if len(amounts):  # columns of 0 and 1 stay as they are: a rare 1 would become a large number
+            mean, std = torch.zeros(numbers, dtype=torch.float64), torch.ones(numbers, dtype=torch.float64)
+            found = _moments(torch.cat([block[:, amounts] for block in rows]))
+            mean[amounts], std[amounts] = (torch.tensor(part, dtype=torch.float64) for part in found)
+            changes["feature_mean"], changes["feature_std"] = tuple(mean.tolist()), tuple(std.tolist())
+        return changes
 
     def to_json(self) -> str:
         """The schema as text; ``from_json`` gives an equal one."""
@@ -197,6 +207,13 @@ class Schema:
             return cls.from_json(path.read_text(encoding="utf-8"), path)
         except UnicodeDecodeError as error:
             raise DataError(f"{path}: not UTF-8 text (byte {error.start + 1})") from error
+
+
+def training_graphs(dataset: GraphDataset, train: Tensor) -> list[Data]:
+    """The graphs of the training part; of a node task the one graph, with the features of its training nodes."""
+    if dataset.task == "graph":
+        return [dataset.graphs[index] for index in train.tolist()]
+    return [Data(x=dataset.graphs[0].x[train])]
 
 
 def _moments(values: Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -59,7 +59,7 @@ def load_splits(dataset: GraphDataset, source: str = "default") -> Splits:
             ``[nodes, folds]``, or the ``split`` of every graph, which may leave items out; ``own`` the package's
             stratified files, or for a user's data the same division made on the spot.
             ``default`` is the first of these that is there; ``cross-validation`` gives its validation parts to
-            training, as papers do that choose nothing on validation. Nodes without a target are in no part.
+            training, as papers do that choose nothing on validation. Items without a target are in no part.
     """
     if source not in SOURCES:
         raise DataError(f"splits must be one of {', '.join(SOURCES)}, not {source!r}")
@@ -89,7 +89,7 @@ def check_splits(dataset: GraphDataset, folds: Sequence[Split], source: str) -> 
     if not folds:
         raise DataError(f"{label}: no folds")
     total = dataset.num_items
-    needed = ~is_missing(dataset.labels()) if dataset.task == "node" else torch.ones(total, dtype=torch.bool)
+    needed = ~is_missing(dataset.labels())
     for number, fold in enumerate(folds):
         if min(len(part) for part in fold) == 0:
             raise DataError(f"{label}: fold {number}: a part is empty")
@@ -203,8 +203,8 @@ def _mask(dataset: GraphDataset, key: str) -> Tensor:
 
 
 def _with_targets(dataset: GraphDataset, folds: list[Split]) -> list[Split]:
-    """The folds of a node task without the nodes that have no target."""
-    if dataset.task == "graph" or not bool((missing := is_missing(dataset.labels())).any()):
+    """The folds without the items that have no target."""
+    if not bool((missing := is_missing(dataset.labels())).any()):
         return folds
     return [Split(*(part[~missing[part]] for part in fold)) for fold in folds]
 

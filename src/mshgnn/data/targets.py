@@ -14,7 +14,7 @@ from mshgnn.data.limits import check_limit
 from mshgnn.errors import did_you_mean
 
 MANY_CLASSES = 20
-"""Whole numbers stored as floats are taken for classes up to so many different ones; beyond, the user is asked."""
+"""Whole numbers and words are taken for classes up to so many different ones; beyond, the user is asked."""
 
 
 class Wish(NamedTuple):
@@ -83,12 +83,13 @@ def objective_of_metric(name: str, num_targets: int, metric: str | None) -> Obje
 def _inferred(name: str, values: Tensor) -> Objective:
     if values.shape[1] > 1:
         return "multilabel" if bool(_is_binary(values).all()) else "regress"
-    if not values.is_floating_point():
-        return "classify"
     there = values[values.isfinite()]
-    if not torch.equal(there, there.round()):
+    if values.is_floating_point() and not torch.equal(there, there.round()):
         return "regress"
-    distinct = len(set(there.tolist()))
+    numbers = torch.unique(there)  # sorted
+    distinct = len(numbers)
+    if not values.is_floating_point() and distinct and int(numbers[0]) in (-1, 0) and bool((numbers.diff() == 1).all()):
+        return "classify"  # whole numbers without a gap, stored as such, number classes; -1 is a missing one
     if distinct > MANY_CLASSES:
         raise DataError(
             f"{name}: the targets are {distinct} different whole numbers: "
@@ -102,7 +103,7 @@ def _is_binary(values: Tensor) -> Tensor:
 
 
 def _classes(name: str, task: Task, values: Tensor) -> Tensor:
-    """Class numbers ``[items]``; a node without a label is -1."""
+    """Class numbers ``[items]``; an item without a label is -1."""
     if values.shape[1] != 1:
         raise DataError(
             f"{name}: {values.shape[1]} targets, but classes are one; "
@@ -110,8 +111,6 @@ def _classes(name: str, task: Task, values: Tensor) -> Tensor:
         )
     given = values[:, 0]
     missing = given.isnan()
-    if task == "graph" and bool(missing.any()):
-        raise DataError(f"{name}: {_where(task, missing)}: missing target")
     given = given.masked_fill(missing, -1) if bool(missing.any()) else given
     split = given != given.round() if given.is_floating_point() else torch.zeros_like(given, dtype=torch.bool)
     if bool(split.any()):
@@ -119,11 +118,11 @@ def _classes(name: str, task: Task, values: Tensor) -> Tensor:
     if given.is_floating_point() and bool((given.abs() >= 2**53).any()):
         raise DataError(f"{name}: {_where(task, given.abs() >= 2**53)}: a target is too large for a class number")
     classes = given.to(torch.int64)
-    negative = classes < (-1 if task == "node" else 0)
+    negative = (classes < 0) & ~missing if task == "graph" else classes < -1
     if bool(negative.any()):
         raise DataError(f"{name}: {_where(task, negative)}: a target is negative: {int(classes[negative][0])}")
     if int(classes.max()) < 0:
-        raise DataError(f"{name}: no node has a label")
+        raise DataError(f"{name}: no {task} has a label")
     return classes
 
 

@@ -25,7 +25,8 @@ class Place(NamedTuple):
 
     name: str
     processors: int
-    memory_bytes: float
+    memory: str
+    """How much, and what was measured."""
 
 
 def plan_run(
@@ -45,13 +46,16 @@ def plan_run(
     if difference := store.difference(info):
         yield f"{folder}: holds a run of another {difference}; this run would be refused"
         return
-    missing = [key for key in info.keys if not store.holds(key)]
+    anew = store.is_of_another_version(info)
+    if anew:
+        yield f"{folder}: holds a run of mshgnn {store.info().version}, this is {info.version}; it would be set aside"
+    missing = [key for key in info.keys if anew or not store.holds(key)]
     yield f"{info.name}: {len(info.keys) - len(missing)} folds finished, {len(missing)} missing, in {folder}"
     if not missing:
         return
     size, need = data_bytes(data) / 2**20, worker_mb(data.dataset)
     if engine == "local":
-        places = [Place("this machine", decide_workers(jobs, len(missing), experiment, data.dataset), _memory())]
+        places = [Place("this machine", decide_workers(jobs, len(missing), experiment, data.dataset), _free())]
         limit: int | None = None
     else:
         places = _nodes(ray_address) if ray_address else [_own_ray(jobs, ray_workers)]
@@ -96,7 +100,7 @@ def _nodes(address: str) -> list[Place]:
             Place(
                 f"node {node['NodeManagerAddress']}/{node['NodeID'][:8]}",
                 int(node["Resources"]["CPU"]),
-                node["Resources"].get("memory", 0.0),
+                f"{node['Resources'].get('memory', 0.0) / 2**30:,.1f} GB for all tasks by Ray's count",
             )
             for node in alive
         ]
@@ -104,16 +108,16 @@ def _nodes(address: str) -> list[Place]:
 
 def _own_ray(jobs: str, ray_workers: int | None) -> Place:
     processors = ray_workers or (os.cpu_count() or 1 if jobs == "auto" else parse_workers(jobs))
-    return Place("a Ray of its own on this machine", processors, _memory())
+    return Place("a Ray of its own on this machine", processors, _free())
 
 
-def _memory() -> float:
-    return float(psutil.virtual_memory().available)
+def _free() -> str:
+    return f"{psutil.virtual_memory().available / 2**30:,.1f} GB free now"
 
 
 def _text(place: Place) -> str:
     processors = f"{place.processors} processor{'s' if place.processors != 1 else ''}"
-    return f"{place.name} ({processors}, {place.memory_bytes / 2**30:,.1f} GB free)"
+    return f"{place.name} ({processors}, {place.memory})"
 
 
 def _names(keys: Sequence[FoldKey]) -> str:

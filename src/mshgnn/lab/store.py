@@ -4,6 +4,7 @@
     RUN/folds/seed0-fold03.json.gz     one finished fold: curves, environment, wall time, memory, digest of the run
     RUN/folds/*.checkpoint             a fold that several workers are training, see training/checkpoint.py
     RUN/folds/*.damaged, *.other       files that failed their checksum or belong to another run, set aside
+    RUN/run.json.other                 the same run of another version of the package, set aside
 
 Every file is written beside its place, synced and renamed, so it is there as a whole or not at all. Each
 carries the SHA-256 of its content. Plain JSON, no pickle. Files that are not of these names are never touched.
@@ -54,13 +55,19 @@ class RunStore:
             lock.release()
 
     def begin(self, info: RunInfo) -> None:
-        """Make the folder a run of ``info``, or check that it is one; then half-written files of a kill go."""
+        """Make the folder a run of ``info``, or check that it is one; then half-written files of a kill go.
+
+        The same run of another version of the package is set aside, its folds when they are looked for.
+        """
         if difference := self.difference(info):
             raise StoreError(f"{self.folder}: holds a run of another {difference}; choose another --out")
         try:
             (self.folder / "folds").mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{self.folder}: cannot be written ({error.strerror or error})") from None
+        if self.is_of_another_version(info):
+            what = f"a run of mshgnn {self.info().version}, this is {info.version}"
+            _set_aside(self.folder / "run.json", "other", what, "the run starts anew")
         if not self.exists:
             self._write(self.folder / "run.json", info.to_json(), compress=False)
         for pattern in (f"run.json.*{TEMPORARY}", f"folds/seed*-fold*.json.gz.*{TEMPORARY}"):
@@ -83,6 +90,11 @@ class RunStore:
         """Write a finished fold of the run ``info``, whole or not at all."""
         if not self.exists:
             raise RunFolderLost(f"{self.folder}: was removed while the run went on; {result.key} is not stored")
+        if result.version != info.version:
+            node = f" on {result.environment['node']}" if "node" in result.environment else ""
+            raise StoreError(
+                f"{result.key}: was computed by mshgnn {result.version}{node}, this is {info.version}: not stored"
+            )
         self._write(self._path(result.key), {**result.to_json(), "run": info.digest}, compress=True)
 
     def load(self, key: FoldKey, info: RunInfo) -> FoldResult | None:
@@ -101,7 +113,7 @@ class RunStore:
         except (KeyError, TypeError, ValueError) as error:
             _set_aside(path, "damaged", f"damaged ({error})")
             return None
-        if values.get("run") != (info.digest if info.numbers else None):
+        if values.get("run") != (info.digest if info.numbers else None) or result.version != info.version:
             _set_aside(path, "other", "computed for another experiment, other data or by another version of the code")
             return None
         return result
@@ -113,6 +125,10 @@ class RunStore:
     def difference(self, info: RunInfo) -> str:
         """In what the run that is there differs from ``info``, in words; empty where in nothing."""
         return _difference(self.info(), info) if self.exists else ""
+
+    def is_of_another_version(self, info: RunInfo) -> bool:
+        """Whether the run that is there was begun by another version of the package."""
+        return self.exists and self.info().version != info.version
 
     def results(self) -> list[FoldResult]:
         """All finished folds, in the run's order."""
@@ -162,9 +178,9 @@ def _filled_up(info: RunInfo) -> dict[str, Any]:
         return decisive(info.experiment)
 
 
-def _set_aside(path: Path, ending: str, why: str) -> None:
+def _set_aside(path: Path, ending: str, why: str, therefore: str = "the fold counts as missing") -> None:
     """Rename a file to ``*.ENDING``, or ``*.ENDING2`` and so on, and say so."""
     names = (f"{path.name}.{ending}{number if number > 1 else ''}" for number in range(1, 1000))
     aside = next(name for name in names if not path.with_name(name).exists())
     path.replace(path.with_name(aside))
-    print(f"mshgnn: {path}: {why}; kept as {aside}, the fold counts as missing", file=sys.stderr)
+    print(f"mshgnn: {path}: {why}; kept as {aside}, {therefore}", file=sys.stderr)

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -47,10 +49,30 @@ class Calibration:
             return None
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-            widths = tuple(None if width is None else float(width) for width in content["half_widths"])
-            return cls(float(content["coverage"]), widths, int(content["items"]))
-        except (ValueError, TypeError, KeyError) as error:
-            raise UserError(f"{path} is damaged: {error}") from None
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"{path} is damaged: not JSON ({error})") from None
+        except OSError as error:
+            raise UserError(f"{path} cannot be read: {error.strerror}") from None
+        if not isinstance(content, dict):
+            raise UserError(f"{path} is damaged: not an object of keys")
+        for key, is_right in _KINDS.items():
+            if key not in content:
+                raise UserError(f"{path} is damaged: no key {key!r}")
+            if not is_right(content[key]):
+                raise UserError(f"{path} is damaged: {key} cannot be {str(content[key])[:40]!r}")
+        widths = tuple(None if width is None else float(width) for width in content["half_widths"])
+        return cls(float(content["coverage"]), widths, content["items"])
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+
+
+_KINDS: dict[str, Callable[[Any], bool]] = {
+    "coverage": lambda value: _is_number(value) and 0 < value < 1,
+    "half_widths": lambda value: isinstance(value, list) and all(w is None or _is_number(w) for w in value),
+    "items": lambda value: _is_number(value) and isinstance(value, int),
+}
 
 
 def _half_width(errors: Tensor, coverage: float) -> float | None:

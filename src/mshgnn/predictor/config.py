@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from mshgnn.data.dataset import Metric, Objective
 from mshgnn.data.readers.asked import Asked
 from mshgnn.data.readers.table import is_table
+from mshgnn.data.schema import Unseen
 from mshgnn.errors import UserError, did_you_mean
 from mshgnn.lab.yaml_file import parse, read_mapping
 from mshgnn.models import MODELS
@@ -51,6 +53,8 @@ class TrainConfig(BaseModel):
     """How much each row counts in the training loss; every figure counts each row once."""
     ignore: tuple[str, ...] = ()
     directed: bool = False
+    unseen: Unseen = "other"
+    """Labels of nodes that the training part lacks: a column ``other`` for all of them, or an ``error``."""
     on_error: Literal["stop", "skip"] = "stop"
     split: How = "auto"
     """``auto``: the split column where there is one, else stratified for classes and random for numbers."""
@@ -103,6 +107,11 @@ class TrainConfig(BaseModel):
             directed=self.directed,
             on_error=self.on_error,
         )
+
+    def placed(self) -> TrainConfig:
+        """The same with absolute paths, so that it says the same in any working folder."""
+        split_file = None if self.split_file is None else os.path.abspath(self.split_file)
+        return self.model_copy(update={"data": os.path.abspath(self.data), "split_file": split_file})
 
     def to_yaml(self) -> str:
         """The whole description; ``load_config`` reads an equal one."""

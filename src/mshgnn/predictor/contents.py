@@ -20,6 +20,7 @@ from mshgnn.predictor.ensemble import CONFIG_FILE, Ensemble, member_folders
 from mshgnn.predictor.fold import FoldReport, load_curves
 from mshgnn.predictor.predict import predicted
 from mshgnn.predictor.shown import load_shown
+from mshgnn.predictor.splitting import NAMES as PARTS
 from mshgnn.records.codec import checksum
 from mshgnn.report.page.contents import FoldCurves, Intervals, Items, Measured, NewData, Subject
 from mshgnn.report.page.from_run import RULE
@@ -30,6 +31,7 @@ def subject_of_model(folder: Path, data: Path | None = None) -> Subject:
     """What ``mshgnn train`` left in a folder; ``data`` is a file whose distance to the training data is asked for."""
     metrics = _metrics(folder)
     config, schema = load_config(folder / CONFIG_FILE), Schema.load(folder / "schema.json")
+    splits = _splits(folder / "splits.json")
     reports = [report for path in member_folders(folder) if (report := FoldReport.load(path)) is not None]
     curves = [load_curves(path) for path in member_folders(folder)]
     known = [curve for curve in curves if curve is not None]
@@ -51,7 +53,7 @@ def subject_of_model(folder: Path, data: Path | None = None) -> Subject:
         rules_unit="These figures are in units of each target's deviation, as the training saw them."
         if several
         else "",
-        pairing=checksum([config.data, json.loads((folder / "splits.json").read_text(encoding="utf-8"))]),
+        pairing=checksum([config.data, splits]),
         objective=schema.objective,
         class_names=schema.class_names,
         target_names=schema.target_names,
@@ -59,7 +61,7 @@ def subject_of_model(folder: Path, data: Path | None = None) -> Subject:
         intervals=None if calibration is None else Intervals(calibration.coverage, calibration.half_widths),
         shown=load_shown(folder),
         new_data=None if data is None else _new_data(folder, data),
-        facts=_facts(config, metrics, reports, folder),
+        facts=_facts(config, metrics, reports, splits),
         config=config.to_yaml(),
         notes=("Training was interrupted: these are the best weights so far.",) if metrics["interrupted"] else (),
     )
@@ -78,6 +80,19 @@ def _metrics(folder: Path) -> dict[str, Any]:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         _measured("", content)
         return {"controls": {}, "interrupted": False, "environment": {}, **content}
+    except (ValueError, TypeError, KeyError) as error:
+        raise UserError(f"{path} is damaged: {error}") from None
+
+
+def _splits(path: Path) -> list[dict[str, list[int]]]:
+    """The rows of each part, fold by fold."""
+    try:
+        content: list[dict[str, list[int]]] = json.loads(path.read_text(encoding="utf-8"))
+        if not content or any(not isinstance(fold[part], list) for fold in content for part in PARTS):
+            raise ValueError(f"no rows of {', '.join(PARTS)}")
+        return content
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, TypeError, KeyError) as error:
         raise UserError(f"{path} is damaged: {error}") from None
 
@@ -158,10 +173,12 @@ def _short(cell: str) -> str:
 
 
 def _facts(
-    config: TrainConfig, metrics: Mapping[str, Any], reports: Sequence[FoldReport], folder: Path
+    config: TrainConfig,
+    metrics: Mapping[str, Any],
+    reports: Sequence[FoldReport],
+    splits: Sequence[Mapping[str, Sequence[int]]],
 ) -> tuple[tuple[str, str], ...]:
-    folds = json.loads((folder / "splits.json").read_text(encoding="utf-8"))
-    sizes = "/".join(f"{len(folds[0][part]):,}" for part in ("train", "val", "test"))
+    sizes = "/".join(f"{len(splits[0][part]):,}" for part in PARTS)
     return (
         ("model", f"{config.model['name']}, {reports[0].num_parameters:,} parameters"),
         ("data", Path(config.data).name),

@@ -15,7 +15,7 @@ from mshgnn.data.readers.asked import Asked
 from mshgnn.data.schema import Schema
 from mshgnn.errors import UserError
 from mshgnn.machine import Device, threads
-from mshgnn.predictor.calibration import Calibration
+from mshgnn.predictor.calibration import CALIBRATION_FILE, Calibration
 from mshgnn.predictor.config import TrainConfig, load_config
 from mshgnn.predictor.fold import FoldReport
 from mshgnn.predictor.member import Member
@@ -61,8 +61,15 @@ class Ensemble:
         widths = {member.model.options["out_channels"] for member in members}
         expected = len(schema.class_names) if schema.objective in ("classify", "rank") else len(schema.target_names)
         if widths != {expected}:
-            raise UserError(f"{folder}: the weights give {widths} outputs, schema.json names {expected}")
-        return cls(folder, config, schema, members, Calibration.load(folder), device)
+            given = ", ".join(map(str, sorted(widths)))
+            raise UserError(f"{folder}: the weights give {given} outputs, schema.json names {expected}")
+        calibration = Calibration.load(folder)
+        if calibration is not None and len(calibration.half_widths) != expected:
+            found = len(calibration.half_widths)
+            raise UserError(
+                f"{folder / CALIBRATION_FILE} is damaged: {found} half_widths, schema.json names {expected}"
+            )
+        return cls(folder, config, schema, members, calibration, device)
 
     @property
     def target_names(self) -> tuple[str, ...]:

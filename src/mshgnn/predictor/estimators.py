@@ -2,34 +2,42 @@
 
 ``MSHGraphClassifier().fit(graphs, y)``; ``cross_val_score``, ``GridSearchCV`` and pipelines take them. Whatever ``fit``
 learns ends with an underscore; ``n_features_in_`` counts the features of a node. Each ``fit`` starts anew.
+A fitted estimator is pickled like any other, by ``pickle`` or ``joblib``.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 from torch_geometric.data import Data
 
-from mshgnn.data import DataError, GraphDataset, from_graphs
-from mshgnn.data.dataset import Objective, Task
-from mshgnn.data.readers.asked import Read
+from mshgnn.data import DataError, GraphDataset
+from mshgnn.data.readers.read import Read
 from mshgnn.data.schema import Schema
 from mshgnn.data.splits import Split
 from mshgnn.predictor.coding import encoded
 from mshgnn.predictor.config import TrainConfig, check_config, settle_options
+from mshgnn.predictor.estimator_inputs import (
+    Array,
+    dataset_of,
+    labels_of,
+    node_numbers,
+    weights_of,
+    without_targets,
+)
 from mshgnn.predictor.fold import untrained
 from mshgnn.predictor.member import Member
 from mshgnn.training.loop import train_fold
 from mshgnn.training.seeding import fold_seed
 
-Array = np.ndarray[Any, Any]
+RandomState = int | np.random.RandomState | None
 
 
 class _Estimator(BaseEstimator):
@@ -45,7 +53,7 @@ class _Estimator(BaseEstimator):
         learning_rate: float = 1e-3,
         batch_size: int = 32,
         validation: float = 0.1,
-        random_state: int = 0,
+        random_state: RandomState = 0,
         device: str = "cpu",
     ) -> None:
         self.model = model
@@ -58,6 +66,12 @@ class _Estimator(BaseEstimator):
         self.random_state = random_state
         self.device = device
 
+    def _seed(self) -> int:
+        """A whole number as it is; else, as scikit-learn has it, one drawn anew for every ``fit``."""
+        if isinstance(self.random_state, int | np.integer):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
     def _config(self) -> TrainConfig:
         training = {
             "epochs": self.epochs,
@@ -67,7 +81,7 @@ class _Estimator(BaseEstimator):
             "device": self.device,
         }
         model = {"name": self.model, **(self.options or {})}
-        content = {"data": "memory", "model": model, "seed": self.random_state, "training": training}
+        content = {"data": "memory", "model": model, "seed": self._seed(), "training": training}
         return check_config(content, type(self).__name__)
 
     def _learn(self, dataset: GraphDataset, items: Array) -> Member:
@@ -82,7 +96,7 @@ class _Estimator(BaseEstimator):
             target_names=dataset.target_names,
             class_names=dataset.class_names,
         )
-        order = torch.from_numpy(np.random.default_rng(self.random_state).permutation(items))
+        order = torch.from_numpy(np.random.default_rng(config.seed).permutation(items))
         count = max(1, round(self.validation * len(order)))
         if len(order) <= count:
             raise DataError(f"{len(order)} items are too few to train and to choose an epoch on")
@@ -95,7 +109,7 @@ class _Estimator(BaseEstimator):
     def _encode(self, graphs: Sequence[Data]) -> list[Data]:
         member: Member = self.member_
         width, edge_dim = member.model.in_channels, member.model.edge_dim
-        bare = [_numbers(graph, index) for index, graph in enumerate(graphs)]
+        bare = [without_targets(graph, index) for index, graph in enumerate(graphs)]
         return [encoded(g, member.schema, f"graph {i}", width=width, edge_dim=edge_dim) for i, g in enumerate(bare)]
 
     def _values(self, X: Sequence[Data]) -> Array:
@@ -116,16 +130,17 @@ class MSHGraphClassifier(ClassifierMixin, _Estimator):
         learning_rate: of AdamW, falling by a cosine.
         batch_size: graphs per step.
         validation: share of the items that chooses the epoch.
-        random_state: seed of the validation part, the weights and the batches.
+        random_state: seed of the validation part, the weights and the batches; None or a ``RandomState`` draws one
+            for every ``fit``.
         device: ``cpu``, ``cuda`` or ``auto``.
     """
 
-    def fit(self, X: Sequence[Data], y: Any = None) -> Self:
-        """Learn from graphs and their classes."""
-        labels = _labels(X, y)
+    def fit(self, X: Sequence[Data], y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from graphs and their classes; ``sample_weight`` ``[n]`` says how much each counts in the loss."""
+        labels = labels_of(X, y)
         self.classes_ = unique_labels(labels)
-        numbers = np.searchsorted(self.classes_, labels)
-        dataset = _dataset(X, torch.from_numpy(numbers), "graph", "classify", len(self.classes_))
+        places = torch.from_numpy(np.searchsorted(self.classes_, labels))
+        dataset = dataset_of(X, places, "graph", "classify", len(self.classes_), weights_of(sample_weight, len(X)))
         self.n_features_in_ = dataset.num_features
         self.member_ = self._learn(dataset, np.arange(len(X)))
         return self
@@ -144,11 +159,11 @@ class MSHGraphClassifier(ClassifierMixin, _Estimator):
 class MSHGraphRegressor(RegressorMixin, _Estimator):
     """Numbers of graphs, one or several; NaN is missing. Parameters as in :class:`MSHGraphClassifier`."""
 
-    def fit(self, X: Sequence[Data], y: Any = None) -> Self:
-        """Learn from graphs and their numbers, ``[n]`` or ``[n, T]``."""
-        numbers = torch.as_tensor(_labels(X, y)).double()
-        self.single_ = numbers.dim() == 1
-        dataset = _dataset(X, numbers.reshape(len(X), -1), "graph", "regress", None)
+    def fit(self, X: Sequence[Data], y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from graphs and their numbers, ``[n]`` or ``[n, T]``; ``sample_weight`` as in the classifier."""
+        values = torch.as_tensor(labels_of(X, y)).double()
+        self.single_ = values.dim() == 1
+        dataset = dataset_of(X, values.reshape(len(X), -1), "graph", "regress", None, weights_of(sample_weight, len(X)))
         self.n_features_in_ = dataset.num_features
         self.member_ = self._learn(dataset, np.arange(len(X)))
         return self
@@ -184,7 +199,7 @@ class MSHNodeClassifier(ClassifierMixin, _Estimator):
         patience: int | None = 50,
         learning_rate: float = 1e-2,
         validation: float = 0.1,
-        random_state: int = 0,
+        random_state: RandomState = 0,
         device: str = "cpu",
     ) -> None:
         super().__init__(
@@ -199,74 +214,29 @@ class MSHNodeClassifier(ClassifierMixin, _Estimator):
         )
         self.graph = graph
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn the classes ``y`` of the nodes ``X``."""
-        nodes, labels = _nodes(X, self.graph), np.asarray(y)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the classes ``y`` of the nodes ``X``; ``sample_weight`` has one number for each of them."""
+        nodes, labels = node_numbers(X, self.graph), np.asarray(y)
         if len(nodes) != len(labels):
             raise DataError(f"{len(labels)} labels for {len(nodes)} nodes")
         self.classes_ = unique_labels(labels)
-        numbers = torch.full((int(self.graph.num_nodes),), -1)
-        numbers[torch.from_numpy(nodes)] = torch.from_numpy(np.searchsorted(self.classes_, labels))
-        dataset = _dataset([self.graph], numbers, "node", "classify", len(self.classes_))
+        places = torch.full((int(self.graph.num_nodes),), -1)
+        places[torch.from_numpy(nodes)] = torch.from_numpy(np.searchsorted(self.classes_, labels))
+        given = weights_of(sample_weight, len(nodes))
+        weights = None
+        if given is not None:
+            weights = torch.ones(int(self.graph.num_nodes))  # the others have no label to learn from
+            weights[torch.from_numpy(nodes)] = given
+        dataset = dataset_of([self.graph], places, "node", "classify", len(self.classes_), weights)
         self.member_ = self._learn(dataset, nodes)
         return self
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the nodes ``X``, ``[n, classes]``."""
         values = self._values([self.graph])
-        return values[_nodes(X, self.graph), : len(self.classes_)]
+        return values[node_numbers(X, self.graph), : len(self.classes_)]
 
     def predict(self, X: Any) -> Array:
         """The class of each of the nodes ``X``."""
         chosen = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[chosen])
-
-
-def _labels(X: Sequence[Data], y: Any) -> Array:
-    """``y``, or what the graphs carry."""
-    if len(X) == 0:
-        raise DataError("there are no graphs")
-    if y is None:
-        own = [graph.get("y") for graph in X]
-        if any(value is None for value in own):
-            raise DataError("y is missing: give it to fit, or to every graph")
-        return torch.cat([value.reshape(1, -1) for value in own]).squeeze(1).numpy()
-    labels = np.asarray(y)
-    if len(labels) != len(X):
-        raise DataError(f"{len(labels)} targets for {len(X)} graphs")
-    return labels
-
-
-def _dataset(
-    graphs: Sequence[Data], y: torch.Tensor, task: Task, objective: Objective, num_classes: int | None
-) -> GraphDataset:
-    """Checked graphs with these targets; one class makes two, of which one is never seen."""
-    for index, graph in enumerate(graphs):
-        if not isinstance(graph, Data):  # whose targets would otherwise be its own, whatever y says
-            raise DataError(f"graph {index}: must be a PyG Data, not {type(graph).__name__}; from_graphs makes them")
-    targets = [y] if task == "node" else torch.split(y, 1)
-    given = [copy.copy(graph) for graph in graphs]
-    for graph, target in zip(given, targets, strict=True):
-        graph.y = target
-    classes = None if num_classes is None else max(num_classes, 2)
-    return from_graphs(given, name="graphs", task=task, objective=objective, num_classes=classes)
-
-
-def _numbers(graph: Data, index: int) -> Data:
-    """The graph in the dtypes that a model takes, without its targets."""
-    bare = copy.copy(graph)
-    bare.y = torch.zeros(1)
-    try:
-        return from_graphs([bare], name=f"graph {index}", objective="regress").graphs[0]
-    except DataError as error:
-        raise DataError(str(error).replace(": graph 0:", ":", 1)) from error
-
-
-def _nodes(X: Any, graph: Data) -> Array:
-    """Node numbers ``[n]``, also from a column of them."""
-    nodes = np.asarray(X).reshape(-1)
-    if not np.issubdtype(nodes.dtype, np.integer) or len(nodes) == 0:
-        raise DataError("X must be the numbers of nodes")
-    if nodes.min() < 0 or nodes.max() >= int(graph.num_nodes):
-        raise DataError(f"X names a node outside 0..{int(graph.num_nodes) - 1}")
-    return nodes

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from mshgnn.data import METRICS, DataError, GraphDataset
-from mshgnn.data.readers.asked import Cell, Row, read_targets
+from mshgnn.data.readers.asked import Cell, Row
+from mshgnn.data.readers.target_columns import read_targets
 from mshgnn.predictor.ensemble import Ensemble, OnError
-from mshgnn.predictor.predict import BARE_NODES, PredictionFailed, columns_of_source, predicted
+from mshgnn.predictor.predict import PredictionFailed, columns_of_source, has_named_columns, predicted
 from mshgnn.training.objective import objective_of
 
 
@@ -28,7 +29,7 @@ class Evaluation(NamedTuple):
 
 def evaluate_file(model: Ensemble, path: Path, *, on_error: OnError = "stop") -> Evaluation:
     """Predict a file and compare with its own targets; a class that was not in the training data is refused."""
-    if path.suffix not in BARE_NODES and not (model.schema.task == "graph" and path.is_dir()):
+    if has_named_columns(model, path):
         _check_columns(model, path)
     values: list[Tensor] = []
     truth: list[Tensor] = []
@@ -37,13 +38,19 @@ def evaluate_file(model: Ensemble, path: Path, *, on_error: OnError = "stop") ->
         rows += len(piece.rows)
         failed += len(piece.rows) - len(piece.usable)
         if piece.usable:
-            values.append(piece.found.values)
-            truth.append(_truth(model, [piece.rows[index] for index in piece.usable]))
+            target = _truth(model, [piece.rows[index] for index in piece.usable])
+            known = ~target.isnan().reshape(len(target), -1).all(dim=1)
+            values.append(piece.found.values[known])
+            truth.append(target[known])
     if not rows:
         raise DataError(f"{path}: there are no rows")
     if not values:
         raise PredictionFailed(f"{path}: not one row could be read")
     found, target = torch.cat(values), torch.cat(truth)
+    if not len(target):
+        raise DataError(f"{path}: every target is blank: there is nothing to compare with")
+    if model.schema.objective in ("classify", "rank"):
+        target = target.long()
     return Evaluation(_measured(model, found, target), len(target), failed, *_coverage(model, found, target))
 
 
@@ -57,16 +64,14 @@ def _check_columns(model: Ensemble, path: Path) -> None:
 
 
 def _truth(model: Ensemble, rows: list[Row]) -> Tensor:
-    """Targets ``[n]`` or ``[n, T]`` as the readers understand them."""
+    """Targets ``[n]`` or ``[n, T]`` as the readers understand them, NaN where they are blank."""
     names = model.target_names
     for row in rows:
         if missing := [name for name in names if name not in row.targets]:
             raise DataError(f"{row.where}: no target {missing[0]!r} to compare with")
     columns: dict[str, list[Cell]] = {name: [row.targets[name] for row in rows] for name in names}
-    read = read_targets(
-        columns, lambda row, name: f"{rows[row].where}: column {name!r}", model.schema.task, model.asked("stop")
-    )
-    return read.values[:, 0] if model.schema.objective in ("classify", "rank") else read.values.float()
+    read = read_targets(columns, lambda row, name: f"{rows[row].where}: column {name!r}", model.asked("stop"))
+    return (read.values[:, 0] if model.schema.objective in ("classify", "rank") else read.values).float()
 
 
 def _measured(model: Ensemble, found: Tensor, target: Tensor) -> dict[str, float]:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from mshgnn.data.dataset import GraphDataset
-from mshgnn.data.readers.asked import Read
+from mshgnn.data.readers.read import Read
 from mshgnn.data.splits import Split
 from mshgnn.errors import Failure, UserError
 from mshgnn.evaluation.rules import best_validation
@@ -191,7 +191,7 @@ def untrained(config: TrainConfig, read: Read, split: Split, number: int) -> tup
     name, options = config.model["name"], config.options
     resolve(name, options)
     takes_edges = bool(read.dataset.edge_dim) and MODELS[name].takes_edge_features
-    schema = read.schema.from_training(read.dataset, split.train, unseen="other")
+    schema = read.schema.from_training(read.dataset, split.train, unseen=config.unseen)
     schema = replace(schema, class_names=read.schema.class_names)
     dataset = recoded(read.dataset, read.schema, schema, edge_features=takes_edges)
     if takes_edges:

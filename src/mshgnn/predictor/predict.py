@@ -1,4 +1,4 @@
-"""``mshgnn predict``, ``evaluate`` and ``embed``: files of any size through a trained model, chunk by chunk."""
+"""``mshgnn predict``: files of any size through a trained model, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import torch
-from torch import Tensor
 from torch_geometric.data import Data
 
 from mshgnn.data.dataset import DataError
-from mshgnn.data.readers.asked import Cell, Row
+from mshgnn.data.readers.asked import Asked, Cell, Row
 from mshgnn.data.readers.node_tables import node_tables, read_bare_nodes
 from mshgnn.data.readers.npz_graph import read_bare_npz
 from mshgnn.data.readers.on_disk import is_on_disk, read_bare_on_disk
 from mshgnn.data.readers.stream import columns_of, read_bare_line, stream_rows
+from mshgnn.data.readers.table import is_table
 from mshgnn.predictor.columns import Columns
 from mshgnn.predictor.ensemble import Ensemble, OnError, Prediction
-from mshgnn.records.codec import written_beside
+from mshgnn.predictor.output import check_out, written
 
 CHUNK = 500
 """Rows that are in memory at once."""
@@ -92,98 +91,72 @@ def _node_rows(model: Ensemble, path: Path) -> tuple[list[Row], Prediction]:
 def read_nodes(model: Ensemble, path: Path) -> tuple[list[Row], Data, str]:
     """The nodes of the one graph of a node task as rows, the graph as it stands in the file, and where that is."""
     if reader := _bare_reader(path):
-        graph, targets = reader(path)
-        (target,) = model.target_names
-        given = [{target: value} for value in targets] or [{}] * int(graph.num_nodes)
+        graph, columns = reader(path, model.asked("stop"))
+        if len(columns) == len(model.target_names) == 1:  # whatever a file of its kind calls it
+            columns = dict(zip(model.target_names, columns.values(), strict=True))
+        listed = zip(*columns.values(), strict=True)
+        given = [dict(zip(columns, cells, strict=True)) for cells in listed] or [{}] * int(graph.num_nodes)
         rows = [Row(f"{path}: node {n}", {"node": str(n)}, cells, None) for n, cells in enumerate(given)]
         return rows, graph, str(path)
     nodes, graph = read_bare_nodes(_node_tables(path), model.asked("stop"))
-    listed = [{name: cells[row] for name, cells in nodes.columns.items()} for row in range(len(nodes))]
-    rows = [Row(nodes.where(index), cells, cells, None) for index, cells in enumerate(listed)]
+    cells_of = [{name: cells[row] for name, cells in nodes.columns.items()} for row in range(len(nodes))]
+    rows = [Row(nodes.where(index), cells, cells, None) for index, cells in enumerate(cells_of)]
     return rows, graph, str(nodes.path)
 
 
-def _bare_reader(path: Path) -> Callable[[Path], tuple[Data, list[Cell]]] | None:
+def has_named_columns(model: Ensemble, path: Path) -> bool:
+    """Whether the header of a file says which targets it has."""
+    return is_table(path) if model.schema.task == "graph" else _bare_reader(path) is None
+
+
+def _bare_reader(path: Path) -> Callable[[Path, Asked], tuple[Data, dict[str, list[Cell]]]] | None:
     """What reads a graph whose nodes are numbered; ``None`` for tables, whose nodes have names."""
     return read_bare_on_disk if path.is_dir() and is_on_disk(path) else BARE_NODES.get(path.suffix)
 
 
 def _node_tables(path: Path) -> tuple[Path, Path]:
-    tables = node_tables(path if path.is_dir() else path.parent) if path.exists() else None
+    if not path.exists():
+        raise DataError(f"{path}: file not found")
+    folder = path if path.is_dir() else path.parent if path.name.startswith("nodes.") else None
+    tables = None if folder is None else node_tables(folder)
     if tables is None:
-        raise DataError(f"{path}: the model was trained on nodes; give nodes.csv and edges.csv, or a .npz")
+        kinds = "nodes.csv and edges.csv in a folder, a .npz, a .jsonl or a folder of arrays"
+        raise DataError(f"{path}: the model was trained on nodes; give {kinds}")
     return tables
 
 
 def predict_file(model: Ensemble, path: Path, out: Path, *, on_error: OnError = "skip", chunk: int = CHUNK) -> Written:
     """Write every row of ``path`` with its prediction to ``out``, which appears whole or not at all."""
+    check_out(out, path)
     own = columns_of_source(model, path)
     columns = Columns(model.schema, own, len(model.members), model.calibration)
     extra = [name if name not in {*own, *columns.names} else f"{name}_predicted" for name in EXTRA]
     total = failed = beyond = 0
     first = ""
-    try:
-        with written_beside(out) as beside:
-            file = io.TextIOWrapper(beside, encoding="utf-8", newline="")
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow([*own, *columns.names, *extra])
-            for piece in predicted(model, path, on_error=on_error, chunk=chunk):
-                cells = iter(zip(columns.rows(piece.found), piece.found.distance.tolist(), strict=True))
-                for row, problem in zip(piece.rows, piece.problems, strict=True):
-                    total += 1
-                    kept = [row.cells[name] for name in own]
-                    if problem:
-                        failed, first = failed + 1, first or problem
-                        writer.writerow([*kept, *[""] * (len(columns.names) + 2), problem])
-                        continue
-                    new, distance = next(cells)
-                    beyond += distance > 1
-                    writer.writerow([*kept, *new, f"{distance:.4g}", int(distance > 1), "ok"])
-            if total == 0:
-                raise DataError(f"{path}: there are no rows")
-            file.detach()
-    except OSError as error:
-        raise DataError(f"{out}: cannot be written ({error.strerror})") from None
+    with written(out) as beside:
+        file = io.TextIOWrapper(beside, encoding="utf-8", newline="")
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*own, *columns.names, *extra])
+        for piece in predicted(model, path, on_error=on_error, chunk=chunk):
+            cells = iter(zip(columns.rows(piece.found), piece.found.distance.tolist(), strict=True))
+            for row, problem in zip(piece.rows, piece.problems, strict=True):
+                total += 1
+                kept = [row.cells[name] for name in own]
+                if problem:
+                    failed, first = failed + 1, first or problem
+                    writer.writerow([*kept, *[""] * (len(columns.names) + 2), problem])
+                    continue
+                new, distance = next(cells)
+                beyond += distance > 1
+                writer.writerow([*kept, *new, f"{distance:.4g}", int(distance > 1), "ok"])
+        if total == 0:
+            raise DataError(f"{path}: there are no rows")
+        file.detach()
     if failed == total:
         raise PredictionFailed(f"{path}: not one of {total:,} rows could be predicted, the first: {first}")
     return Written(total, failed, first, beyond)
 
 
-class Embedded(NamedTuple):
-    """Embeddings ``[n, d]``, and the rows of the file (from 0) they belong to."""
-
-    embeddings: Tensor
-    rows: Tensor
-
-
-def embed_file(model: Ensemble, path: Path, *, member: int = 0, on_error: OnError = "skip") -> Embedded:
-    """The embeddings that the head of one member sees; rows that cannot be read are left out."""
-    if not 0 <= member < len(model.members):
-        raise DataError(f"--member {member}: the model has {len(model.members)}, counted from 0")
-    made: list[Tensor] = []
-    places: list[int] = []
-    seen = 0
-    for piece in predicted(model, path, on_error=on_error):
-        if piece.usable:
-            made.append(piece.found.embeddings[member])
-        places += [seen + index for index in piece.usable]
-        seen += len(piece.rows)
-    if not made:
-        raise PredictionFailed(f"{path}: not one of {seen:,} rows could be embedded")
-    return Embedded(torch.cat(made), torch.tensor(places))
-
-
 def _chunks(rows: Iterator[Row], size: int) -> Iterator[list[Row]]:
     while piece := list(islice(rows, size)):
         yield piece
-
-
-def write_embeddings(found: Embedded, out: Path) -> None:
-    """As ``.npz`` with ``embeddings`` and ``rows``, or as ``.csv`` with one column for each number."""
-    values, rows = found.embeddings.numpy(), found.rows.numpy()
-    if out.suffix == ".npz":
-        np.savez_compressed(out, embeddings=values, rows=rows)
-        return
-    header = ",".join(["row", *(f"e{column}" for column in range(values.shape[1]))])
-    lines = (f"{row}," + ",".join(f"{value:.7g}" for value in cells) for row, cells in zip(rows, values, strict=True))
-    out.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,14 @@ SHARES = 10
 
 
 def make_folds(
-    dataset: GraphDataset, how: How, *, seed: int, folds: int, rows: Sequence[int], file: str | None = None
+    dataset: GraphDataset,
+    how: How,
+    *,
+    seed: int,
+    folds: int,
+    rows: Sequence[int],
+    file: str | None = None,
+    where: str | None = None,
 ) -> list[Split]:
     """The folds of a data set, every one checked: each part has items, and no item is in two.
 
@@ -34,7 +41,9 @@ def make_folds(
         folds: 1, or how many times the data are dealt into test parts.
         rows: the row of the file that each item comes from.
         file: a ``splits.json`` for ``file``.
+        where: the file that messages name; the data set's name where it has none.
     """
+    where = where or dataset.name
     if how == "column":
         return load_splits(dataset, "inside").folds
     if how == "file":
@@ -44,10 +53,10 @@ def make_folds(
         items = torch.nonzero(~is_missing(dataset.labels())).flatten().numpy()
         if len(items) < parts:
             what = f"{dataset.task}s with a target"
-            raise DataError(f"{dataset.name}: {len(items)} {what} are too few for {parts} parts; name a split column")
-        groups = _groups(dataset, how, items)
+            raise DataError(f"{where}: {len(items)} {what} are too few for {parts} parts; name a split column")
+        groups = _groups(dataset, how, items, where)
         if how == "scaffold" and len(groups) < parts:
-            raise DataError(f"{dataset.name}: {len(groups)} scaffolds are too few for {parts} parts; split at random")
+            raise DataError(f"{where}: {len(groups)} scaffolds are too few for {parts} parts; split at random")
         dealt = items, _dealt(groups, parts, len(items), seed, keep=how == "stratified")
         made = [_fold(*dealt, test, parts) for test in range(folds if folds > 1 else 1)]
     check_splits(dataset, made, "inside")  # which may leave out items
@@ -75,18 +84,32 @@ NAMES = ("train", "val", "test")
 def read_splits(path: Path, rows: Sequence[int]) -> list[Split]:
     """Folds from a JSON list of ``{"train", "val", "test"}``: lists of rows, or texts such as ``"0-3,7"``."""
     check_file(path)
-    place = {row: item for item, row in enumerate(rows)}
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        listed = content if isinstance(content, list) else [content]
-        return [
-            Split(*(torch.tensor([place[row] for row in _numbers(fold[name])], dtype=torch.long) for name in NAMES))
-            for fold in listed
-        ]
-    except KeyError as error:
-        raise DataError(f"{path}: there is no row or part {error}; parts are {', '.join(NAMES)}") from error
-    except (ValueError, TypeError, RecursionError) as error:
-        raise DataError(f"{path}: not a list of train, val and test with rows ({error})") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: not JSON ({error})") from error
+    place = {row: item for item, row in enumerate(rows)}
+    folds = []
+    for number, fold in enumerate(content if isinstance(content, list) else [content]):
+        where = f"{path}: fold {number}"
+        if not isinstance(fold, dict):
+            raise DataError(f"{where}: not an object with the parts {', '.join(NAMES)}")
+        folds.append(Split(*(_part(fold, name, place, where) for name in NAMES)))
+    return folds
+
+
+def _part(fold: Mapping[str, Any], name: str, place: Mapping[int, int], where: str) -> Tensor:
+    """The items of one part; a row that the file does not have, or that was left out, is refused."""
+    if name not in fold:
+        raise DataError(f"{where}: there is no part {name!r}; parts are {', '.join(NAMES)}")
+    try:
+        rows = _numbers(fold[name])
+    except ValueError as error:
+        raise DataError(f"{where}: part {name!r}: not a list of rows, nor a text like '0-3,7' ({error})") from error
+    unknown = next((row for row in rows if row not in place), None)
+    if unknown is not None:
+        raise DataError(f"{where}: part {name!r}: there is no row {unknown} among {len(place):,}, counted from 0")
+    return torch.tensor([place[row] for row in rows], dtype=torch.long)
 
 
 def _numbers(value: Any) -> list[int]:
@@ -98,7 +121,7 @@ def _numbers(value: Any) -> list[int]:
     return value
 
 
-def _groups(dataset: GraphDataset, how: How, items: np.ndarray[Any, Any]) -> list[list[int]]:
+def _groups(dataset: GraphDataset, how: How, items: np.ndarray[Any, Any], where: str) -> list[list[int]]:
     """Positions in ``items`` that belong together: one each at random, a class, or a scaffold."""
     if how == "random":
         return [[position] for position in range(len(items))]
@@ -106,11 +129,11 @@ def _groups(dataset: GraphDataset, how: How, items: np.ndarray[Any, Any]) -> lis
     if how == "stratified":
         labels = dataset.labels()
         if labels.is_floating_point():
-            raise DataError(f"{dataset.name}: the split 'stratified' needs classes, and the targets are numbers")
+            raise DataError(f"{where}: the split 'stratified' needs classes, and the targets are numbers")
         keys = labels[torch.from_numpy(items)].tolist()
     else:
         if dataset.graphs[0].get("smiles") is None:
-            raise DataError(f"{dataset.name}: the split 'scaffold' is for molecules")
+            raise DataError(f"{where}: the split 'scaffold' is for molecules")
         keys = [_scaffold(dataset.graphs[index].smiles) for index in items.tolist()]
     groups: defaultdict[object, list[int]] = defaultdict(list)
     for position, key in enumerate(keys):

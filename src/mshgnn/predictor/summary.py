@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from mshgnn.data.dataset import GraphDataset
-from mshgnn.data.readers.asked import Read
+from mshgnn.data.readers.read import Read
 from mshgnn.data.splits import Split
 from mshgnn.machine import environment
 from mshgnn.predictor.calibration import CALIBRATION_FILE, Calibration

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from mshgnn.data import METRICS, read_own
-from mshgnn.data.readers.asked import Asked
 from mshgnn.errors import UserError
-from mshgnn.predictor.config import How, check_config
+from mshgnn.predictor.config import TrainConfig
+from mshgnn.predictor.output import check_out, written
 from mshgnn.predictor.splitting import settle
 
 TEMPLATE = """\
@@ -18,11 +19,15 @@ target: {target}            # columns, in the order of the outputs
 objective: {objective}      # classify, rank, regress or multilabel
 metric: {metric}            # one of: {metrics}
 smiles_column: {smiles}
-weight_column: null         # a column that says how much each row counts in the loss
-ignore: []                  # columns to leave out
-on_error: stop              # skip: leave out rows that cannot be read
+id_column: {id}             # of nodes; null: id, or the first column
+weight_column: {weight}     # a column that says how much each row counts in the loss
+ignore: {ignore}            # columns to leave out
+directed: {directed}        # true: edges go one way only
+unseen: {unseen}            # labels that the training part lacks: other, a column of their own, or error
+on_error: {on_error}        # skip: leave out rows that cannot be read
 
 split: {split}              # random, stratified, scaffold, column or file
+split_column: {split_column} # with train, val and test
 folds: 1                    # 5 trains an ensemble and tests on every row
 seed: 0
 
@@ -44,26 +49,33 @@ controls: true              # measure a constant, and for molecules a forest on 
 """
 
 
-def write_template(data: Path, target: tuple[str, ...], smiles: str, out: Path) -> None:
+def write_template(config: TrainConfig, out: Path) -> None:
     """Read the data once and write the config they ask for; a file that is there is left alone."""
+    check_out(out, Path(config.data))
     if out.exists():
         raise UserError(f"{out}: is there already; choose another --out")
-    dataset = read_own(data, Asked(target=target, smiles=smiles, on_error="skip")).dataset
-    split: How = settle("auto", dataset)
-    defaults = check_config({"data": str(data)}, "init")
+    dataset = read_own(config.data, replace(config.asked(), on_error="skip")).dataset
     text = TEMPLATE.format(
         out=out,
-        data=json.dumps(str(data)),
+        data=json.dumps(config.data),
         target=json.dumps(list(dataset.target_names)),
         objective=dataset.objective,
         metric=dataset.metric,
         metrics=", ".join(METRICS[dataset.objective]),
-        smiles=json.dumps(smiles),
-        split=split,
-        layers=defaults.options.get("num_layers", 3),
-        epochs=defaults.training.epochs,
-        patience=defaults.training.patience,
-        rate=defaults.training.learning_rate,
-        batch=defaults.training.batch_size,
+        smiles=json.dumps(config.smiles_column),
+        id=json.dumps(config.id_column),
+        weight=json.dumps(config.weight_column),
+        ignore=json.dumps(list(config.ignore)),
+        directed=json.dumps(config.directed),
+        unseen=config.unseen,
+        on_error=config.on_error,
+        split=settle(config.split, dataset),
+        split_column=json.dumps(config.split_column),
+        layers=config.options.get("num_layers", 3),
+        epochs=config.training.epochs,
+        patience=config.training.patience,
+        rate=config.training.learning_rate,
+        batch=config.training.batch_size,
     )
-    out.write_text(text, encoding="utf-8")
+    with written(out) as file:
+        file.write(text.encode())

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from mshgnn import __version__
 from mshgnn.data import read_own
-from mshgnn.data.readers.asked import Read
+from mshgnn.data.readers.read import Read
 from mshgnn.data.splits import Split
 from mshgnn.data.targets import is_missing
 from mshgnn.errors import UserError
 from mshgnn.machine import find_device
 from mshgnn.models import MODELS, resolve
 from mshgnn.predictor.config import TrainConfig, load_config, settle_options
-from mshgnn.predictor.ensemble import CONFIG_FILE
+from mshgnn.predictor.ensemble import CONFIG_FILE, member_folders
 from mshgnn.predictor.fold import FoldReport, train_member, untrained, writing
 from mshgnn.predictor.splitting import make_folds, settle, splits_json
 from mshgnn.predictor.summary import Summary, summarise
@@ -25,6 +25,8 @@ from mshgnn.records.run import NUMBERS_VERSION
 from mshgnn.training.forecast import forecast
 from mshgnn.training.loop import EpochReport
 from mshgnn.training.parallel import ALONE, Workers
+
+SPLITS_FILE = "splits.json"
 
 
 class Watcher(Protocol):
@@ -98,7 +100,7 @@ class Gathered(NamedTuple):
 
 def gather(config: TrainConfig) -> Gathered:
     """Check the model, read the data and split them."""
-    config = config.model_copy(update={"data": os.path.abspath(config.data)})
+    config = config.placed()
     resolve(config.model["name"], config.options)  # a wrong name or option need not wait for a large file
     find_device(config.training.device)
     read = read_own(config.data, config.asked())
@@ -106,9 +108,16 @@ def gather(config: TrainConfig) -> Gathered:
         read = read._replace(schema=replace(read.schema, target_names=("target",)))
     config = settle_options(config, read.dataset.task)
     config = config.model_copy(update={"split": settle(config.split, read.dataset)})
+    _check_classes(config, read)
     rows = rows_of(read)
     folds = make_folds(
-        read.dataset, config.split, seed=config.seed, folds=config.folds, rows=rows, file=config.split_file
+        read.dataset,
+        config.split,
+        seed=config.seed,
+        folds=config.folds,
+        rows=rows,
+        file=config.split_file,
+        where=config.data,
     )
     return Gathered(config, read, rows, folds)
 
@@ -144,6 +153,12 @@ def _warn(read: Read, config: TrainConfig, folds: list[Split], watcher: Watcher)
         watcher.say(f"{missing:,} {dataset.task}s have no target")
 
 
+def _check_classes(config: TrainConfig, read: Read) -> None:
+    """One class is nothing to learn: whatever is trained would always be right, and always useless."""
+    if read.dataset.objective in ("classify", "rank") and len(set(read.dataset.labels().tolist()) - {-1}) < 2:
+        raise UserError(f"{config.data}: every target is of one class: there is nothing to tell apart")
+
+
 def rows_of(read: Read) -> list[int]:
     """The row of the file, from 0, of each item."""
     left_out = {row for row, _ in read.skipped}
@@ -152,8 +167,12 @@ def rows_of(read: Read) -> list[int]:
 
 def _digests(config: TrainConfig, read: Read, folds: list[Split]) -> list[str]:
     """What decides the weights of each fold, in a few letters; weights of rows are in the checksum of the data."""
-    decisive = config.model_dump(mode="json", exclude={"data", "coverage", "controls", "weight_column"})
+    decisive = config.model_dump(mode="json", exclude={"data", "coverage", "controls", "weight_column", "unseen"})
     decisive |= {"options": resolve(config.model["name"], config.options), "numbers": NUMBERS_VERSION}
+    decisive["version"] = __version__
+    decisive["split_file"] = None  # wherever it lies: its rows are below
+    if config.unseen != "other":  # which it was for every training before there was a choice
+        decisive["unseen"] = config.unseen
     return [checksum([decisive, read.dataset.checksum, [part.tolist() for part in split]])[:16] for split in folds]
 
 
@@ -162,8 +181,8 @@ def _prepare(
 ) -> None:
     """Make the folder, or make sure that what is there was asked for in the same words."""
     path = folder / CONFIG_FILE
-    if path.exists():
-        before, now = (c.model_dump(mode="json") for c in (load_config(path), config))
+    if path.exists() and not _is_untrained(folder):
+        before, now = (c.placed().model_dump(mode="json") for c in (load_config(path), config))
         if before != now:
             raise UserError(f"{folder}: holds another training ({first_difference(before, now)}); choose another --out")
         for number, digest in enumerate(digests):
@@ -172,15 +191,20 @@ def _prepare(
                 raise UserError(
                     f"{folder}: was trained before {config.data} or the defaults changed; choose another --out"
                 )
-    elif folder.exists() and (not folder.is_dir() or any(not _is_half(file) for file in folder.iterdir())):
+    elif not path.exists() and folder.exists() and (not folder.is_dir() or not all(map(_is_half, folder.iterdir()))):
         raise UserError(f"{folder}: is not empty and no model; choose another --out")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(path, config.to_yaml().encode())  # first: a kill right after it is gone on from
         write_atomically(folder / "schema.json", read.schema.to_json().encode())
-        write_atomically(folder / "splits.json", splits_json(folds, rows).encode())
+        write_atomically(folder / SPLITS_FILE, splits_json(folds, rows).encode())
     except OSError as error:
         raise UserError(f"{folder}: cannot be written ({error.strerror})") from None
+
+
+def _is_untrained(folder: Path) -> bool:
+    """Whether a training was refused there, or stopped at once: the corrected command may have the folder."""
+    return (folder / SPLITS_FILE).exists() and not member_folders(folder)  # a config of the user's own has no splits
 
 
 def _is_half(file: Path) -> bool:

@@ -7,19 +7,22 @@ a database beside the result, so that the same command goes on where it was stop
 from __future__ import annotations
 
 import re
+import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mshgnn.data.readers.asked import Read
+from mshgnn.data.readers.read import Read
 from mshgnn.data.splits import Split
 from mshgnn.errors import UserError
 from mshgnn.models import MODELS, resolve
 from mshgnn.predictor.config import TrainConfig, check_config
 from mshgnn.predictor.fold import untrained
+from mshgnn.predictor.output import check_out, written
 from mshgnn.predictor.train import gather
-from mshgnn.records.codec import checksum, write_atomically
+from mshgnn.records.codec import checksum
 from mshgnn.training.curves import oriented
 from mshgnn.training.loop import EpochReport, train_fold
 from mshgnn.training.objective import objective_of
@@ -51,19 +54,21 @@ def tune(config: TrainConfig, out: Path, seconds: float, say: Callable[[str], No
         import optuna
     except ImportError as error:
         raise UserError("tune needs Optuna: pip install 'mshgnn[tune]'") from error
+    check_out(out, Path(config.data))
     config, read, _, (split, *_) = gather(config.model_copy(update={"folds": 1}))
     split = Split(split.train, split.validation, split.test[:0])
     better = objective_of(read.dataset).higher_is_better
     name = checksum([config.model_dump(mode="json"), read.dataset.checksum])[:16]
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = optuna.create_study(
-        storage=f"sqlite:///{out.with_suffix('.db')}",
-        study_name=name,
-        load_if_exists=True,
-        direction="maximize" if better else "minimize",
-        sampler=optuna.samplers.TPESampler(seed=config.seed),
-        pruner=optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=5),
-    )
+    with _trials_beside(out) as trials:
+        study = optuna.create_study(
+            storage=f"sqlite:///{trials}",
+            study_name=name,
+            load_if_exists=True,
+            direction="maximize" if better else "minimize",
+            sampler=optuna.samplers.TPESampler(seed=config.seed),
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=5),
+        )
     if not study.trials:
         study.enqueue_trial(_as_it_is(config))  # so that the result is never worse than what was asked for
     else:
@@ -91,10 +96,32 @@ def tune(config: TrainConfig, out: Path, seconds: float, say: Callable[[str], No
     if not done:
         raise UserError(f"--budget: not one trial was finished in {seconds:.0f} s; give it more")
     best = _suggested(config, optuna.trial.FixedTrial(study.best_params))
-    write_atomically(out, best.to_yaml().encode())
+    with written(out) as file:
+        file.write(best.to_yaml().encode())
     first = done[0].value
     assert first is not None, "a complete trial has a value"
     return Tuned(best, study.best_value, first, len(study.trials))
+
+
+@contextmanager
+def _trials_beside(out: Path) -> Iterator[Path]:
+    """The database beside the result; one that cannot be opened, or is somebody else's, is refused in one line."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    path = out.with_suffix(".db")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            with closing(sqlite3.connect(path)) as database:
+                tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if tables and "trials" not in tables:
+                raise UserError(f"{path}: is not a database of trials; move it, or choose another --out")
+        yield path
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror or error})") from None
+    except (sqlite3.Error, SQLAlchemyError) as error:
+        reason = getattr(error, "orig", None) or error  # SQLAlchemy tells its statement, too
+        raise UserError(f"{path}: is not a database of trials ({reason}); move it, or choose another --out") from None
 
 
 def _validated(

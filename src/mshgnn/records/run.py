@@ -41,6 +41,11 @@ class FoldResult:
     parameters: int
     environment: Mapping[str, str]
 
+    @property
+    def version(self) -> str:
+        """The version of the package that computed it."""
+        return package_version(self.environment)
+
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         return {
@@ -62,7 +67,7 @@ class FoldResult:
             seconds=float(values["seconds"]),
             peak_memory_mb=float(values["peak_memory_mb"]),
             parameters=int(values["parameters"]),
-            environment=values["environment"],
+            environment=dict(values["environment"]),
         )
 
 
@@ -84,10 +89,15 @@ class RunInfo:
 
     @property
     def digest(self) -> str:
-        """Changes with everything that decides the numbers of a fold."""
+        """Changes with everything that decides the numbers of a fold but the package's :attr:`version`."""
         return checksum(
             [decisive(self.experiment), self.dataset_checksum, self.splits_checksum, self.metric, self.numbers]
         )
+
+    @property
+    def version(self) -> str:
+        """The package's version: checked beside the digest, since every fold names the one that computed it."""
+        return package_version(self.environment)
 
     @property
     def name(self) -> str:
@@ -130,9 +140,14 @@ class RunInfo:
         if not all(isinstance(experiment[part]["name"], str) for part in ("dataset", "model")):
             raise ValueError("the experiment's data set and model have no names")
         return cls(
-            **{name: values[name] for name in cls.__dataclass_fields__ if name != "keys" and name in values},
-            keys=tuple(FoldKey(*key) for key in values["keys"]),
+            **{name: values[name] for name in cls.__dataclass_fields__ if name in values}
+            | {"keys": tuple(FoldKey(*key) for key in values["keys"]), "environment": dict(values["environment"])},
         )
+
+
+def package_version(environment: Mapping[str, str]) -> str:
+    """The version of this package that an environment names; empty where it names none."""
+    return environment.get("mshgnn", "")
 
 
 def decisive(experiment: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,15 +2,19 @@
 
     {"edges": [[0, 1], [1, 2]], "node_labels": ["C", "C", "O"], "target": 1}
 
-``edges`` are undirected, nodes count from 0. Nodes are described by ``node_features`` (a row of numbers each) or
-``node_labels`` (numbers or words, one-hot), or only counted by ``num_nodes`` (degrees become the features).
+``edges`` are undirected unless asked otherwise, nodes count from 0. Nodes are described by ``node_features`` (a row of
+numbers each) or ``node_labels`` (numbers or words, one-hot), or only counted by ``num_nodes`` (degrees become the
+features).
 ``edge_features`` (a row of numbers for each edge) is optional. ``target`` is a class (a whole number or a word), a
-number, or several by name, ``{"a": 0.5, "b": null}``. A node task is one line with ``node_targets``, one for each node.
+number, null where it is missing, or several by name, ``{"a": 0.5, "b": null}``. ``id`` is kept beside predictions;
+``split`` is ``train``, ``val`` or ``test``. A node task is one line with ``node_targets`` and, if wanted,
+``node_splits``, one for each node.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -20,13 +24,15 @@ from torch_geometric.utils import coalesce
 
 from mshgnn.data.dataset import DataError, Task
 from mshgnn.data.limits import FLOAT, check_limit
-from mshgnn.data.readers.asked import Asked, Cell, Read, as_read, read_targets
-from mshgnn.data.readers.text import TOO_LARGE, ClassName, in_order, text_lines
+from mshgnn.data.readers.asked import SPLITS, Asked, Cell
+from mshgnn.data.readers.read import Read, as_read, say_skipped
+from mshgnn.data.readers.target_columns import read_targets
+from mshgnn.data.readers.text import TOO_LARGE, ClassName, in_order, text_lines, unreadable
 from mshgnn.data.schema import Schema
 from mshgnn.data.transforms import DEGREE_CAP, set_degree
 
 NODE_KEYS = ("node_features", "node_labels", "num_nodes")
-KEYS = {"edges", "edge_features", "target", "node_targets", *NODE_KEYS}
+KEYS = {"edges", "edge_features", "target", "node_targets", "id", "split", "node_splits", *NODE_KEYS}
 
 
 class Line(NamedTuple):
@@ -39,35 +45,48 @@ class Line(NamedTuple):
     edge_features: list[list[float]] | None
     targets: dict[str, Cell]
     node_targets: list[Cell] | None
+    id: str = ""
+    split: str | None = None
+    """``train``, ``val``, ``test``, or empty for none of them; None where the line says nothing."""
+    node_splits: list[str] | None = None
 
 
 def read_jsonl(path: Path, asked: Asked) -> Read:
-    """Read a file of graphs; the first bad row is refused with its line number."""
+    """Read a file of graphs; the first bad row is refused with its line number, or all are left out, by option."""
+    asked.refuse(path, "weight", "id", "split")
     rows: list[Line] = []
+    lines: list[int] = []
+    skipped: list[tuple[int, str]] = []
     first: Line | None = None
     edge_width: int | None = None
     nodes = 0
-    for number, line in text_lines(path):
+    skip = asked.on_error == "skip"
+    for number, line in text_lines(path, marked=skip):
         try:
+            if unread := unreadable(line):
+                raise ValueError(unread)
             row = parse_line(line, f"{path}: line {number}")
             nodes += row.num_nodes
             check_limit("memory", FLOAT * nodes, f"{path}: line {number}")
-            first = first or row
-            _check_like_first(row, first)
+            _check_like_first(row, first or row)
             if row.edge_features:  # the first graph may have no edge
                 edge_width = edge_width or len(row.edge_features[0])
                 if len(row.edge_features[0]) != edge_width:
                     raise ValueError(f"edge_features have {len(row.edge_features[0])} columns, before {edge_width}")
-        except RecursionError as error:
-            raise DataError(f"{path}: line {number}: nested too deeply") from error
-        except DataError:
-            raise
-        except ValueError as error:
-            raise DataError(f"{path}: line {number}: {error}") from error
+            first = first or row
+        except (ValueError, RecursionError) as error:  # a DataError says itself where
+            reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+            reason = reason if isinstance(error, DataError) else f"{path}: line {number}: {reason}"
+            if not skip:
+                raise DataError(reason) from error
+            skipped.append((number - 1, reason))
+            continue
         rows.append(row)
+        lines.append(number)
     if not rows:
-        raise DataError(f"{path}: there are no graphs")
-    return _dataset(rows, path, asked)
+        raise DataError(skipped[0][1] if skipped else f"{path}: there are no graphs")
+    say_skipped(skipped, len(rows) + len(skipped))
+    return _dataset(rows, lines, path, asked, skipped)
 
 
 def parse_line(line: str, where: str, *, needs_target: bool = True) -> Line:
@@ -100,20 +119,56 @@ def parse_line(line: str, where: str, *, needs_target: bool = True) -> Line:
             raise ValueError(f"{len(edge_features)} edge_features for {len(edges)} edges")
         if len({tuple(sorted(edge)) for edge in edges}) != len(edges):
             raise ValueError("with edge_features every edge must be listed once")
+    parsed = Line(num_nodes, edges, features, labels, edge_features, {}, None, _id(content.get("id", "")))
     if "target" in content:
         given = content["target"]
-        targets = (
-            {"target": _target(given)} if not isinstance(given, dict) else {k: _target(v) for k, v in given.items()}
-        )
-        return Line(num_nodes, edges, features, labels, edge_features, targets, None)
-    of_nodes = content["node_targets"]
-    if not isinstance(of_nodes, list) or len(of_nodes) != num_nodes:
-        raise ValueError(f"node_targets must be a list of {num_nodes} targets, one for each node")
-    return Line(num_nodes, edges, features, labels, edge_features, {}, [_target(value) for value in of_nodes])
+        named = given if isinstance(given, dict) else {"target": given}
+        if "node_splits" in content:
+            raise ValueError("node_splits are for node_targets")
+        split = _split(content["split"]) if "split" in content else None
+        return parsed._replace(targets={name: _target(value) for name, value in named.items()}, split=split)
+    if "split" in content:
+        raise ValueError("split is for a whole graph; nodes have node_splits")
+    splits = _of_nodes(content, "node_splits", num_nodes) if "node_splits" in content else None
+    return parsed._replace(
+        node_targets=[_target(value) for value in _of_nodes(content, "node_targets", num_nodes)],
+        node_splits=None if splits is None else [_split(word) for word in splits],
+    )
+
+
+def first_keys(path: Path, *keys: str) -> list[str]:
+    """Which of these keys the first graph has; none where it cannot be read."""
+    try:
+        content = json.loads(next(text_lines(path), (1, ""))[1])
+    except (ValueError, RecursionError):  # said with its line when the graph is read
+        return []
+    return [key for key in keys if isinstance(content, dict) and key in content]
+
+
+def _of_nodes(content: Mapping[str, object], key: str, num_nodes: int) -> list[object]:
+    value = content[key]
+    if not isinstance(value, list) or len(value) != num_nodes:
+        raise ValueError(f"{key} must be a list of {num_nodes} values, one for each node")
+    return value
+
+
+def _id(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise ValueError(f"id must be a word or a whole number, not {str(value)[:40]}")
+    return str(value)
+
+
+def _split(value: object) -> str:
+    word = "" if value is None else SPLITS.get(value.strip().casefold()) if isinstance(value, str) else None
+    if word is None:
+        raise ValueError(f"split must be train, val, test or null, not {str(value)[:40]!r}")
+    return word
 
 
 def _target(value: object) -> Cell:
-    if isinstance(value, bool) or not isinstance(value, str | int | float | None):
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str | int | float | None):
         raise ValueError(f"target must be a number or a word, not {str(value)[:40]}")
     return value
 
@@ -178,7 +233,7 @@ def _edges(value: object, num_nodes: int) -> list[list[int]]:
 
 def _check_like_first(row: Line, first: Line) -> None:
     """All graphs must be described alike: same keys, same widths."""
-    for key in ("node_features", "node_labels", "edge_features"):
+    for key in ("node_features", "node_labels", "edge_features", "split"):
         values, first_values = getattr(row, key), getattr(first, key)
         if (values is None) != (first_values is None):
             raise ValueError(f"{key} must be given for all graphs or for none")
@@ -194,33 +249,39 @@ def _check_like_first(row: Line, first: Line) -> None:
         )
 
 
-def _dataset(rows: list[Line], path: Path, asked: Asked) -> Read:
-    task: Task = "graph" if rows[0].node_targets is None else "node"
-    if rows[0].node_targets is not None:
-        targets = read_targets({"target": rows[0].node_targets}, lambda node, _: f"{path}: node {node}", task, asked)
+def _dataset(rows: list[Line], lines: list[int], path: Path, asked: Asked, skipped: Sequence[tuple[int, str]]) -> Read:
+    first, where = rows[0], f"{path}: line {lines[0]}"
+    task: Task = "graph" if first.node_targets is None else "node"
+    given = first.targets if first.node_targets is None else {"target": None}
+    asked.check_ignored(path, given)
+    names = asked.names_among(tuple(given), [name for name in given if name not in asked.ignore], where)
+    if first.node_targets is not None:
+        targets = read_targets({names[0]: first.node_targets}, lambda node, _: f"{path}: node {node}", asked)
     else:
-        names = asked.schema.target_names if asked.schema else asked.target or tuple(rows[0].targets)
-        unknown = [name for name in names if name not in rows[0].targets]
-        if unknown:
-            raise DataError(f"{path}: line 1: no target {unknown[0]!r}; targets are {', '.join(rows[0].targets)[:100]}")
         columns = {name: [row.targets[name] for row in rows] for name in names}
-        targets = read_targets(columns, lambda row, _: f"{path}: line {row + 1}", task, asked)
+        targets = read_targets(columns, lambda row, name: f"{path}: line {lines[row]}: target {name!r}", asked)
     edge_dim = max((len(row.edge_features[0]) for row in rows if row.edge_features), default=0)
-    graphs = [bare_graph(row, edge_dim) for row in rows]
-    for graph, y in zip(graphs, torch.split(targets.values, len(targets.values) // len(rows)), strict=True):
+    graphs = [bare_graph(row, edge_dim, directed=asked.directed) for row in rows]
+    for graph, row, y in zip(graphs, rows, torch.split(targets.values, len(targets.values) // len(rows)), strict=True):
         graph.y = y
+        if row.split is not None:
+            graph.split = row.split
+        if row.node_splits is not None:
+            for word in ("train", "val", "test"):
+                graph[f"{word}_mask"] = torch.tensor([split == word for split in row.node_splits])
     labels, degree_cap = _set_features(rows, graphs, path, asked)
-    return as_read(graphs, path.stem, task, targets, asked, node_labels=labels, degree_cap=degree_cap)
+    return as_read(graphs, path.stem, task, targets, asked, node_labels=labels, degree_cap=degree_cap, skipped=skipped)
 
 
-def bare_graph(row: Line, edge_dim: int) -> Data:
-    """Edges both ways, with their features; neither node features nor targets."""
+def bare_graph(row: Line, edge_dim: int, *, directed: bool = False) -> Data:
+    """Edges with their features, both ways unless ``directed``; neither node features nor targets."""
     listed = torch.tensor(row.edges, dtype=torch.long).reshape(-1, 2).t()
     attributes = None
     if edge_dim:
         given = torch.tensor(row.edge_features, dtype=torch.float32).reshape(-1, edge_dim)
-        attributes = torch.cat([given, given])
-    edge_index, attributes = coalesce(torch.cat([listed, listed.flip(0)], dim=1), attributes, row.num_nodes)
+        attributes = given if directed else torch.cat([given, given])
+    both = listed if directed else torch.cat([listed, listed.flip(0)], dim=1)
+    edge_index, attributes = coalesce(both, attributes, row.num_nodes)
     graph = Data(edge_index=edge_index, num_nodes=row.num_nodes)
     if attributes is not None:
         graph.edge_attr = attributes
@@ -235,7 +296,8 @@ def _set_features(
     schema = asked.schema
     if rows[0].node_features is not None:
         for graph, row in zip(graphs, rows, strict=True):
-            graph.x = torch.tensor(row.node_features, dtype=torch.float32)
+            x = torch.tensor(row.node_features, dtype=torch.float32)
+            graph.x = x if schema is None else schema.scaled(x, str(path))
         return (), None
     if rows[0].node_labels is not None:
         labels = [label for row in rows for label in row.node_labels or []]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,10 +12,11 @@ from torch_geometric.utils.smiles import e_map, from_rdmol, x_map
 
 from mshgnn.data.dataset import WEIGHT, DataError
 from mshgnn.data.limits import FLOAT, allowed, check_limit
-from mshgnn.data.readers.asked import Asked, Read, as_read, read_targets
+from mshgnn.data.readers.asked import Asked
+from mshgnn.data.readers.read import Read, as_read, say_skipped
 from mshgnn.data.readers.table import read_table, stem
+from mshgnn.data.readers.target_columns import read_targets
 
-_log = logging.getLogger("mshgnn")
 ATOM_WIDTHS = [len(values) for values in x_map.values()]
 BOND_WIDTHS = [len(values) for values in e_map.values()]
 CHARACTERS_PER_ATOM = 20
@@ -25,20 +25,26 @@ CHARACTERS_PER_ATOM = 20
 
 def read_molecules(path: Path, asked: Asked) -> Read:
     """Read molecules; atoms and bonds carry PyG's nine and three categories, each one-hot."""
-    table = read_table(path)
+    table = read_table(path, keep_broken=asked.on_error == "skip")
+    asked.refuse(path, "directed")
+    asked.check_ignored(path, table.columns)
     smiles = asked.known_columns.get("smiles", asked.smiles)
     texts = table.cells(smiles)
     if not texts:
         raise DataError(f"{path}: there are no molecules")
     split_column = asked.split or "split"
-    names = asked.targets_of(table, [smiles, split_column, asked.weight or ""], ["target"])
-    targets = read_targets({name: table.cells(name) for name in names}, table.where, "graph", asked)
+    if asked.id is not None:
+        table.cells(asked.id)  # refuses a column that is not there
+    names = asked.targets_of(table, [smiles, split_column, asked.weight or "", asked.id or ""], ["target"])
+    targets = read_targets({name: table.cells(name) for name in names}, table.where, asked)
     splits, weights = asked.split_of(table), asked.weights_of(table)
     graphs: list[Data] = []
     skipped: list[tuple[int, str]] = []
     atoms = 0
     for row, text in enumerate(texts):
         try:
+            if row in table.broken:
+                raise DataError(table.broken[row])
             graph = molecule(text, table.where(row))
         except ValueError as error:
             reason = str(error) if isinstance(error, DataError) else f"{table.where(row)}: {error}"
@@ -54,9 +60,7 @@ def read_molecules(path: Path, asked: Asked) -> Read:
         if weights is not None:
             graph[WEIGHT] = weights[row : row + 1]
         graphs.append(graph)
-    if skipped:
-        rest = f", and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""
-        _log.warning("%s%s: left out of %s rows", skipped[0][1], rest, f"{len(texts):,}")
+    say_skipped(skipped, len(texts))
     return as_read(graphs, stem(path), "graph", targets, asked, columns={"smiles": smiles}, skipped=skipped)
 
 

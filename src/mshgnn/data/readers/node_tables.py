@@ -11,8 +11,10 @@ from torch_geometric.utils import coalesce
 
 from mshgnn.data.dataset import WEIGHT, DataError
 from mshgnn.data.limits import FLOAT, check_limit
-from mshgnn.data.readers.asked import Asked, Read, as_read, read_targets
+from mshgnn.data.readers.asked import Asked
+from mshgnn.data.readers.read import Read, as_read
 from mshgnn.data.readers.table import SUFFIXES, Table, read_table
+from mshgnn.data.readers.target_columns import read_targets
 from mshgnn.data.transforms import DEGREE_CAP, set_degree
 
 
@@ -35,18 +37,19 @@ def read_node_tables(paths: tuple[Path, Path], name: str, asked: Asked) -> Read:
 
 def understand_tables(nodes: Table, edges: Table, name: str, asked: Asked) -> Read:
     """Two tables as a node task."""
+    asked.check_ignored(nodes.path, (*nodes.columns, *edges.columns))
     id_column = _id_column(nodes, asked)
     ids = _ids(nodes, id_column)
     split_column = asked.split or "split"
     not_targets = [id_column, split_column, asked.weight or ""]
     target_names = asked.targets_of(nodes, not_targets, ["target", "label", "y"])
-    targets = read_targets({key: nodes.cells(key) for key in target_names}, nodes.where, "node", asked)
+    targets = read_targets({key: nodes.cells(key) for key in target_names}, nodes.where, asked)
     used = {*not_targets, *target_names, *asked.ignore}
     features = asked.schema.feature_names if asked.schema else tuple(c for c in nodes.columns if c not in used)
     graph, edge_names = bare_graph(nodes, edges, ids, features, asked)
     graph.y = targets.values
     if features:
-        graph.x = asked.schema.scaled(graph.x) if asked.schema else graph.x
+        graph.x = asked.schema.scaled(graph.x, str(nodes.path)) if asked.schema else graph.x
     elif asked.schema is not None:
         graph.x = asked.schema.degrees(graph.edge_index, len(ids), str(nodes.path))
     else:

@@ -18,7 +18,9 @@ from torch_geometric.data import Data
 
 from mshgnn.data.dataset import DataError, GraphDataset
 from mshgnn.data.mapped import MAPPED, MappedArray
-from mshgnn.data.readers.asked import Asked, Cell, Read
+from mshgnn.data.readers.asked import Asked, Cell
+from mshgnn.data.readers.read import Read
+from mshgnn.data.readers.target_columns import named_columns, names_of_columns
 from mshgnn.data.receiver_order import Counted, count_senders, sort_on_disk
 from mshgnn.data.schema import Schema
 from mshgnn.data.targets import Wish, settle
@@ -44,7 +46,7 @@ def is_on_disk(folder: Path) -> bool:
 
 def read_on_disk(folder: Path, asked: Asked) -> Read:
     """A node task whose features and edges stay where they are."""
-    asked.refuse_weight(folder)
+    asked.refuse(folder, "weight", "id", "split", "ignore", "target")
     graph, checksum = open_on_disk(folder)
     path = folder / TARGETS
     y = _in_memory(path, int(graph.num_nodes), "iuf")
@@ -63,7 +65,7 @@ def read_on_disk(folder: Path, asked: Asked) -> Read:
         for mask, number in PARTS.items():
             graph[mask] = split == number
     columns = 1 if graph.y.dim() == 1 else int(graph.y.shape[1])
-    target_names = ("y",) if columns == 1 else tuple(f"y{column}" for column in range(columns))
+    target_names = names_of_columns("y", columns)
     dataset = GraphDataset(
         folder.resolve().name,
         "node",
@@ -80,17 +82,12 @@ def read_on_disk(folder: Path, asked: Asked) -> Read:
     return Read(dataset, schema or made)
 
 
-def read_bare_on_disk(folder: Path) -> tuple[Data, list[Cell]]:
-    """The graph for a trained model, and what the folder says of the nodes' targets, if anything."""
+def read_bare_on_disk(folder: Path, asked: Asked) -> tuple[Data, dict[str, list[Cell]]]:
+    """The graph for a trained model, and what the folder says of the nodes' targets, by name, if anything."""
     graph, _ = open_on_disk(folder)
     if not (folder / TARGETS).exists():
-        return graph, []
-    y = _in_memory(folder / TARGETS, int(graph.num_nodes), "iuf")
-    if y.dim() > 1 and y.shape[1] > 1:
-        return graph, []
-    missing = y.isnan() if y.is_floating_point() else y == -1
-    cells = zip(y.flatten().tolist(), missing.flatten().tolist(), strict=True)
-    return graph, [None if absent else value for value, absent in cells]
+        return graph, {}
+    return graph, named_columns(_in_memory(folder / TARGETS, int(graph.num_nodes), "iuf"), "y")
 
 
 def open_on_disk(folder: Path) -> tuple[Data, hashlib._Hash]:

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Literal
 
 from mshgnn.data.dataset import DataError, GraphDataset, Metric, Objective
-from mshgnn.data.readers.asked import Asked, Read
+from mshgnn.data.readers.asked import Asked
 from mshgnn.data.readers.jsonl import read_jsonl
 from mshgnn.data.readers.molecules import read_molecules
 from mshgnn.data.readers.node_tables import node_tables, read_node_tables
 from mshgnn.data.readers.npz_graph import read_npz_graph
 from mshgnn.data.readers.on_disk import is_on_disk, read_on_disk
+from mshgnn.data.readers.read import Read
 from mshgnn.data.readers.table import is_table
 from mshgnn.data.readers.tu_own import read_tu_graphs
 from mshgnn.data.schema import Schema
@@ -54,9 +55,9 @@ def load_own(
         split_column: ``train``, ``val``, ``test`` or nothing for each row; by default ``split`` where there is one.
         weight_column: how much each row counts in the training loss, from 0; figures count every row once.
         ignore: columns to leave out.
-        directed: edges of ``edges.csv`` go only from the first column to the second.
+        directed: edges go only from the first node of a pair to the second.
         schema: of a model already trained: labels, classes and columns find their old places.
-        on_error: ``skip`` leaves molecules out that cannot be read, with one line in the log; ``stop`` refuses.
+        on_error: ``skip`` leaves rows out that cannot be read, with one line in the log; ``stop`` refuses.
     """
     asked = Asked(
         target=(target,) if isinstance(target, str) else tuple(target),
@@ -83,10 +84,8 @@ def read_own(path: str | Path, asked: Asked | None = None) -> Read:
         tables = node_tables(path)
         return read_node_tables(tables, path.name, asked) if tables else read_tu_graphs(path, asked)
     if path.suffix == ".jsonl":
-        asked.refuse_weight(path)
         return read_jsonl(path, asked)
     if path.suffix == ".npz":
-        asked.refuse_weight(path)
         return read_npz_graph(path, asked)
     if is_table(path):
         tables = node_tables(path.parent) if path.name.startswith("nodes.") else None

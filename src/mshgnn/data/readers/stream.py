@@ -10,10 +10,10 @@ from torch_geometric.data import Data
 
 from mshgnn.data.dataset import DataError
 from mshgnn.data.readers.asked import Asked, Cell, Row
-from mshgnn.data.readers.jsonl import Line, bare_graph, parse_line
+from mshgnn.data.readers.jsonl import Line, bare_graph, first_keys, parse_line
 from mshgnn.data.readers.molecules import molecule
-from mshgnn.data.readers.table import Table, is_table, open_rows, wrong_length
-from mshgnn.data.readers.text import text_lines
+from mshgnn.data.readers.table import Table, broken_row, is_table, open_rows
+from mshgnn.data.readers.text import printable, text_lines, unreadable
 from mshgnn.data.readers.tu_own import tu_rows
 
 
@@ -34,7 +34,7 @@ def _rows(path: Path, asked: Asked) -> Iterator[Row]:
         if asked.schema is None:
             raise DataError(f"{path}: a folder is read graph by graph for a trained model alone")
         return tu_rows(path, asked.schema)
-    return _lines(path) if path.suffix == ".jsonl" else _molecules(path, asked)
+    return _lines(path, asked) if path.suffix == ".jsonl" else _molecules(path, asked)
 
 
 def columns_of(path: Path) -> list[str]:
@@ -42,7 +42,7 @@ def columns_of(path: Path) -> list[str]:
     _check_kind(path)
     if path.is_dir():
         return ["graph"]
-    return ["line"] if path.suffix == ".jsonl" else open_rows(path)[0]
+    return ["line", *first_keys(path, "id")] if path.suffix == ".jsonl" else open_rows(path)[0]
 
 
 def _check_kind(path: Path) -> None:
@@ -56,13 +56,13 @@ def _check_kind(path: Path) -> None:
 
 
 def _molecules(path: Path, asked: Asked) -> Iterator[Row]:
-    names, rows = open_rows(path)
+    names, rows = open_rows(path, marked=True)
     smiles = asked.known_columns.get("smiles", asked.smiles)
     Table(path, {name: [] for name in names}, []).cells(smiles)  # refuses a column that is not there
     for line, cells in rows:
         where = f"{path}: line {line}"
-        padded = dict(zip(names, [*cells, *[""] * len(names)], strict=False))
-        graph, problem = None, wrong_length(cells, names)
+        graph, problem = None, broken_row(cells, names)
+        padded = dict(zip(names, [*map(printable, cells), *[""] * len(names)], strict=False))
         if not problem:
             try:
                 graph = molecule(padded[smiles], where)
@@ -75,26 +75,31 @@ def _molecules(path: Path, asked: Asked) -> Iterator[Row]:
         yield Row(where, padded, padded, graph, problem)
 
 
-def _lines(path: Path) -> Iterator[Row]:
-    for number, line in text_lines(path):
+def _lines(path: Path, asked: Asked) -> Iterator[Row]:
+    ids = dict.fromkeys(first_keys(path, "id"), "")
+    for number, line in text_lines(path, marked=True):
         where = f"{path}: line {number}"
         graph, problem = None, ""
         targets: dict[str, Cell] = {}
+        cells = {"line": str(number), **ids}
         try:
+            if unread := unreadable(line):
+                raise ValueError(unread)
             parsed = parse_line(line, where, needs_target=False)
             if parsed.node_targets is not None:
                 raise ValueError("it has node_targets, but the model is one of graphs")
-            graph, targets = _graph(parsed), parsed.targets
+            graph, targets = _graph(parsed, asked), parsed.targets
+            cells.update(dict.fromkeys(ids, parsed.id))
         except RecursionError:
             problem = f"{where}: nested too deeply"
         except DataError as error:
             problem = str(error)
         except ValueError as error:
             problem = f"{where}: {error}"
-        yield Row(where, {"line": str(number)}, targets, graph, problem)
+        yield Row(where, cells, targets, graph, problem)
 
 
-def read_bare_line(path: Path) -> tuple[Data, list[Cell]]:
+def read_bare_line(path: Path, asked: Asked) -> tuple[Data, dict[str, list[Cell]]]:
     """The one graph of a ``.jsonl`` for a model of nodes, and what it says of the nodes' targets, if anything."""
     lines = text_lines(path)
     number, line = next(lines, (1, ""))
@@ -107,11 +112,11 @@ def read_bare_line(path: Path) -> tuple[Data, list[Cell]]:
         raise DataError(f"{where}: {error}") from error
     if next(lines, None) is not None:
         raise DataError(f"{path}: line {number + 1}: the model is one of nodes, whose graph is a single line")
-    return _graph(parsed), parsed.node_targets or []
+    return _graph(parsed, asked), {} if parsed.node_targets is None else {"target": parsed.node_targets}
 
 
-def _graph(line: Line) -> Data:
-    graph = bare_graph(line, len(line.edge_features[0]) if line.edge_features else 0)
+def _graph(line: Line, asked: Asked) -> Data:
+    graph = bare_graph(line, len(line.edge_features[0]) if line.edge_features else 0, directed=asked.directed)
     if line.node_features is not None:
         graph.x = torch.tensor(line.node_features, dtype=torch.float32)
     if line.node_labels is not None:

@@ -7,7 +7,8 @@ import gzip
 import math
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,9 +18,10 @@ from torch import Tensor
 
 from mshgnn.data.dataset import DataError
 from mshgnn.data.limits import allowed, check_file, check_limit
-from mshgnn.data.readers.text import TOO_LARGE, is_blank, number, text_lines
+from mshgnn.data.readers.text import TOO_LARGE, is_blank, lines_of, number, text_lines, unreadable
 from mshgnn.errors import did_you_mean
 
+PARQUET_ROWS = 1000
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 
 
@@ -32,6 +34,8 @@ class Table(NamedTuple):
     path: Path
     columns: dict[str, list[str]]
     lines: list[int]
+    broken: Mapping[int, str] = {}
+    """Rows that are no rows of this table, each with the reason; their cells are blank."""
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -72,26 +76,32 @@ def stem(path: Path) -> str:
     return path.name.removesuffix(".gz").rpartition(".")[0]
 
 
-def read_table(path: Path) -> Table:
-    """Read a table; a row of another length than the header is refused with its line."""
-    names, rows = open_rows(path)
+def read_table(path: Path, *, keep_broken: bool = False) -> Table:
+    """Read a table; a row that cannot be one is refused with its line, or kept as ``broken``."""
+    names, rows = open_rows(path, marked=keep_broken)
     columns: dict[str, list[str]] = {column: [] for column in names}
-    lines = []
+    lines: list[int] = []
+    broken: dict[int, str] = {}
     for line, cells in rows:
-        if problem := wrong_length(cells, names):
-            raise DataError(f"{path}: line {line}: {problem}")
+        if problem := broken_row(cells, names):
+            if not keep_broken:
+                raise DataError(f"{path}: line {line}: {problem}")
+            broken[len(lines)] = f"{path}: line {line}: {problem}"
         lines.append(line)
-        for column, cell in zip(names, cells, strict=True):
+        for column, cell in zip(names, [""] * len(names) if problem else cells, strict=True):
             columns[column].append(cell)
-    return Table(path, columns, lines)
+    return Table(path, columns, lines, broken)
 
 
-def open_rows(path: Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
-    """The names of the columns, and line and cells of one row after the other, empty lines left out."""
+def open_rows(path: Path, *, marked: bool = False) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """The names of the columns, and line and cells of one row after the other, empty lines left out.
+
+    ``marked`` is that of :func:`~mshgnn.data.readers.text.lines_of`.
+    """
     if path.suffix == ".parquet":
         header, rows = _parquet(path)
-        return _names(path, header), iter([(index + 1, row) for index, row in enumerate(rows)])
-    lines = _gzip_lines(path) if path.suffix == ".gz" else (line for _, line in text_lines(path))
+        return _names(path, header), rows
+    lines = _gzip_lines(path, marked) if path.suffix == ".gz" else (line for _, line in text_lines(path, marked=marked))
     delimiter = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else ","
     cells = _text_rows(path, lines, delimiter)
     header = next(cells, (1, []))[1]
@@ -100,8 +110,10 @@ def open_rows(path: Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     return _names(path, header), ((line, row) for line, row in cells if row)
 
 
-def wrong_length(cells: Sequence[str], names: Sequence[str]) -> str:
-    """What is wrong with a row that has more or fewer cells than the header; nothing for all others."""
+def broken_row(cells: Sequence[str], names: Sequence[str]) -> str:
+    """Why these cells are no row of a table with this header; nothing where they are one."""
+    if problem := next(filter(None, map(unreadable, cells)), ""):
+        return problem
     return "" if len(cells) == len(names) else f"{len(cells)} cells, the header has {len(names)}"
 
 
@@ -127,24 +139,20 @@ def _names(path: Path, header: Sequence[str]) -> list[str]:
     return names
 
 
-def _gzip_lines(path: Path) -> Iterator[str]:
+def _gzip_lines(path: Path, marked: bool) -> Iterator[str]:
     """Lines of a gzipped text; how much it unpacks to is watched while it is read."""
     check_file(path)
-    unpacked, limit = 0, allowed("line")
     try:
         with gzip.open(path, "rb") as file:
-            for index, raw in enumerate(iter(lambda: file.readline(limit + 1), b"")):
-                unpacked += len(raw)
-                check_limit("unpacked", unpacked, path)
-                check_limit("line", len(raw), f"{path}: line {index + 1}")
-                yield raw.decode("utf-8-sig" if index == 0 else "utf-8")
+            for _, line in lines_of(file, path, marked=marked):
+                check_limit("unpacked", file.tell(), path)
+                yield line
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path}: damaged or incomplete ({error})") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: line {index + 1}: not UTF-8 text (byte {error.start + 1})") from error
 
 
-def _parquet(path: Path) -> tuple[list[str], list[list[str]]]:
+def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """The header, and the rows with their numbers from 1, read a few at a time."""
     check_file(path)
     try:
         import pyarrow.parquet as parquet  # type: ignore[import-not-found, unused-ignore]
@@ -154,8 +162,22 @@ def _parquet(path: Path) -> tuple[list[str], list[list[str]]]:
         file = parquet.ParquetFile(path)
         groups = [file.metadata.row_group(group) for group in range(file.metadata.num_row_groups)]
         check_limit("unpacked", sum(group.total_byte_size for group in groups), path)
-        content = file.read()
+        header = list(file.schema_arrow.names)
     except (OSError, ValueError) as error:  # pyarrow's errors are of these kinds
-        raise DataError(f"{path}: damaged or no Parquet file ({str(error).splitlines()[0]})") from error
-    columns = [["" if cell is None else str(cell) for cell in column.to_pylist()] for column in content.columns]
-    return list(content.column_names), [list(row) for row in zip(*columns, strict=True)]
+        raise _no_parquet(path, error) from error
+
+    def rows() -> Iterator[tuple[int, list[str]]]:
+        numbers = count(1)
+        try:
+            for batch in file.iter_batches(batch_size=PARQUET_ROWS):
+                columns = [["" if cell is None else str(cell) for cell in column.to_pylist()] for column in batch]
+                for cells in zip(*columns, strict=True):
+                    yield next(numbers), list(cells)
+        except (OSError, ValueError) as error:
+            raise _no_parquet(path, error) from error
+
+    return header, rows()
+
+
+def _no_parquet(path: Path, error: Exception) -> DataError:
+    return DataError(f"{path}: damaged or no Parquet file ({str(error).splitlines()[0]})")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from gzip import GzipFile
 from pathlib import Path
+from typing import IO
 
 from mshgnn.data.dataset import DataError
 from mshgnn.data.limits import allowed, check_file, check_limit
@@ -12,23 +14,55 @@ from mshgnn.data.limits import allowed, check_file, check_limit
 BLANKS = ("", "nan", "na", "none", "null")
 ClassName = int | str
 TOO_LARGE = 2.0**128 - 2.0**103  # from here on a number is rounded to infinity in float32
+TOO_LONG = "\udfff"  # no decoder makes it
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")  # what fits 64 bits, exactly
 
 
-def text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Number (from 1) and text of every line; anything but UTF-8 and endless lines are refused."""
+def text_lines(path: Path, *, marked: bool = False) -> Iterator[tuple[int, str]]:
+    """Number (from 1) and text of every line; anything but UTF-8 and endless lines are refused, or ``marked``."""
     check_file(path)
-    limit = allowed("line")
     with path.open("rb") as file:
-        number = 0
-        while raw := file.readline(limit + 1):
-            number += 1
-            check_limit("line", len(raw), f"{path}: line {number}")
-            try:
-                yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
+        yield from lines_of(file, path, marked=marked)
+
+
+def lines_of(file: IO[bytes] | GzipFile, path: Path, *, marked: bool = False) -> Iterator[tuple[int, str]]:
+    """The lines of an open file. With ``marked`` a line that cannot be read is one that :func:`unreadable` knows.
+
+    So a reader that goes on after bad rows sees the next line as it is. The first line, which may be a header, is
+    never marked.
+    """
+    limit, number = allowed("line"), 0
+    while raw := file.readline(limit + 1):
+        number += 1
+        if len(raw) > limit and marked and number > 1:
+            while not raw.endswith(b"\n") and raw:
+                raw = file.readline(limit)
+            yield number, TOO_LONG + "\n"
+            continue
+        check_limit("line", len(raw), f"{path}: line {number}")
+        try:
+            yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            if not marked or number == 1:
                 raise DataError(f"{path}: line {number}: not UTF-8 text (byte {error.start + 1})") from error
+            yield number, raw.decode("utf-8", "surrogateescape")
+
+
+def unreadable(text: str) -> str:
+    """Why a marked line, or a cell of it, cannot be read; nothing for all others."""
+    if TOO_LONG in text:
+        return f"longer than the limit of {allowed('line'):,} bytes in a line"
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return f"not UTF-8 text (character {error.start + 1})"
+    return ""
+
+
+def printable(text: str) -> str:
+    """A marked text as it can be written: bytes that are no text as ``\\xNN``."""
+    return text.replace(TOO_LONG, "...").encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def is_blank(word: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -12,8 +11,9 @@ from torch_geometric.data import Data
 from torch_geometric.utils import is_undirected
 
 from mshgnn.data.dataset import DataError
-from mshgnn.data.from_graphs import from_graphs
-from mshgnn.data.readers.asked import Asked, Cell, Read, Row, as_read, read_targets
+from mshgnn.data.readers.asked import Asked, Cell, Row
+from mshgnn.data.readers.read import Read, as_read
+from mshgnn.data.readers.target_columns import read_targets
 from mshgnn.data.readers.tu_text import TUTables, read_tu_folder, separate
 from mshgnn.data.schema import Label, Schema
 from mshgnn.data.transforms import DEGREE_CAP, set_degree
@@ -32,30 +32,32 @@ TABLES = (
 
 def read_tu_graphs(folder: Path, asked: Asked) -> Read:
     """Read ``NAME_A.txt`` and its companions; attributes and one-hot labels are both used, degrees if neither."""
-    asked.refuse_weight(folder)
+    asked.refuse(folder, "weight", "id", "split", "ignore", "directed")
     name = _name(folder)
     if asked.schema is not None:
         return _read_again(folder, name, asked, asked.schema)
-    tables = read_tu_folder(folder, name)
+    tables = read_tu_folder(folder, name, needs_target=not (folder / f"{name}_graph_attributes.txt").exists())
     graphs = separate(tables.tensors)
-    for index, graph in enumerate(graphs):
+    there = _targets(tables)
+    usual = ["target"] if "target" in there else list(there)
+    names = asked.names_among(tuple(there), usual, str(folder))
+    targets = read_targets({key: there[key] for key in names}, lambda row, _: f"{folder}: graph {row + 1}", asked)
+    for index, (graph, y) in enumerate(zip(graphs, torch.split(targets.values, 1), strict=True)):
         _check_both_ways(graph, f"{folder / name}_A.txt: graph {index + 1}")
+        graph.y = y
     degrees = "x" not in graphs[0]
     if degrees:
         set_degree(graphs, DEGREE_CAP, folder)
-    class_names = tables.class_names if len(tables.class_names) > 1 else ()
-    dataset = from_graphs(graphs, name=name, objective=asked.objective, metric=asked.metric, class_names=class_names)
-    width = dataset.num_features if degrees else 0
-    schema = Schema(
+    return as_read(
+        graphs,
+        name,
         "graph",
-        dataset.objective,
-        dataset.metric,
-        class_names=dataset.class_names,
+        targets,
+        asked,
         node_labels=_only(tables.node_labels),
         edge_labels=_only(tables.edge_labels),
-        degree_cap=width - 1 if degrees else None,
+        degree_cap=int(graphs[0].x.shape[1]) - 1 if degrees else None,
     )
-    return Read(replace(dataset, degree_columns=width), schema)
 
 
 def tu_rows(folder: Path, schema: Schema) -> Iterator[Row]:
@@ -66,16 +68,27 @@ def tu_rows(folder: Path, schema: Schema) -> Iterator[Row]:
         if len(columns) > 1:
             path = folder / f"{name}_{table}.txt"
             raise DataError(f"{path}: {len(columns)} columns of labels; a trained model takes one")
-    target = (schema.target_names or ("target",))[0]
+    there = _targets(tables)
     for index, graph in enumerate(separate(tables.tensors)):
         where = f"{folder}: graph {index + 1}"
-        targets: dict[str, Cell] = {target: tables.class_names[int(graph.y)]} if "y" in graph else {}
+        targets = {key: cells[index] for key, cells in there.items()}
         bare, problem = None, ""
         try:
             bare = _bare(graph, tables, schema, where)
         except DataError as error:
             problem = str(error)
         yield Row(where, {"graph": str(index + 1)}, targets, bare, problem)
+
+
+def _targets(tables: TUTables) -> dict[str, list[Cell]]:
+    """The graphs' targets by name: ``target`` from ``graph_labels``, ``attribute`` from ``graph_attributes``."""
+    there: dict[str, list[Cell]] = {}
+    if "y" in tables.tensors:
+        there["target"] = [tables.class_names[code] for code in tables.tensors["y"].tolist()]
+    several = tables.graph_attributes.shape[1] > 1
+    for number, column in enumerate(tables.graph_attributes.t().tolist()):
+        there[f"attribute_{number}" if several else "attribute"] = column
+    return there
 
 
 def _name(folder: Path) -> str:
@@ -131,16 +144,17 @@ def _edge_columns(edge_attr: Tensor, tables: TUTables, known: tuple[Label, ...],
 def _read_again(folder: Path, name: str, asked: Asked, schema: Schema) -> Read:
     """The folder with the columns and classes of an earlier file."""
     rows = list(tu_rows(folder, schema))
+    names = schema.target_names or ("target",)
     graphs = []
     for row in rows:
         if row.graph is None:
             raise DataError(row.problem)
-        if not row.targets:
+        if names[0] not in row.targets:
             raise DataError(f"{folder / name}_graph_labels.txt: file not found")
         graphs.append(row.graph)
         row.graph.x = schema.features(row.graph, row.where)
-    columns = {target: [row.targets[target] for row in rows] for target in rows[0].targets}
-    targets = read_targets(columns, lambda row, _: rows[row].where, "graph", asked)
+    columns = {target: [row.targets[target] for row in rows] for target in names}
+    targets = read_targets(columns, lambda row, _: rows[row].where, asked)
     for graph, y in zip(graphs, torch.split(targets.values, 1), strict=True):
         graph.y = y
     return as_read(graphs, name, "graph", targets, asked)

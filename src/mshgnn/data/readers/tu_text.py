@@ -31,12 +31,14 @@ class TUTables(NamedTuple):
 
     ``tensors`` has ``y`` ``[graphs]``, ``edge_index`` (counted from each graph's first node), ``x`` and ``edge_attr``
     where the files have any, and how many ``nodes`` and ``edges`` each graph has. ``node_labels`` and ``edge_labels``
-    hold the values of every column of labels, in the order of their one-hot columns.
+    hold the values of every column of labels, in the order of their one-hot columns. ``graph_attributes``
+    ``[graphs, T]`` are real-valued targets, without columns where there are none.
     """
 
     tensors: dict[str, Tensor]
     sizes: dict[str, int]
     class_names: tuple[str, ...]
+    graph_attributes: Tensor
     node_labels: tuple[tuple[int, ...], ...]
     edge_labels: tuple[tuple[int, ...], ...]
 
@@ -57,6 +59,7 @@ def read_tu_folder(folder: Path, name: str, *, needs_target: bool = True) -> TUT
     graph_of = torch.from_numpy(graph_of_row[:, 0])
     num_nodes = len(graph_of)
     num_graphs = int(graph_of_row.max(initial=0)) if label_rows is None else len(label_rows)
+    graph_attributes = _numbers(folder, name, "graph_attributes", num_graphs)
     _check_graph_indicator(folder / f"{name}_graph_indicator.txt", graph_of_row[:, 0], num_graphs)
     _check_edges(folder / f"{name}_A.txt", edge_rows, graph_of_row[:, 0])
 
@@ -96,7 +99,7 @@ def read_tu_folder(folder: Path, name: str, *, needs_target: bool = True) -> TUT
         tensors["x"] = torch.cat([node_attributes, node_labels], dim=1)
     if edge_attr is not None:
         tensors["edge_attr"] = edge_attr
-    return TUTables(tensors, sizes, tuple(map(str, names)), node_values, edge_values)
+    return TUTables(tensors, sizes, tuple(map(str, names)), graph_attributes, node_values, edge_values)
 
 
 def separate(tensors: Mapping[str, Tensor]) -> list[Data]:

@@ -14,11 +14,10 @@ import numpy.typing as npt
 
 from mshgnn.data.dataset import DataError
 from mshgnn.data.limits import check_file, check_limit
+from mshgnn.data.npy_header import read_npy_header
 
 KINDS = {"iu": "whole numbers", "iub": "whole numbers", "fiub": "numbers", "b": "true and false"}
 """What the letters of numpy's dtype kinds mean together."""
-
-_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 def unpack_tu_zip(path: Path, folder: Path, name: str) -> None:
@@ -37,11 +36,11 @@ def unpack_tu_zip(path: Path, folder: Path, name: str) -> None:
                 shutil.copyfileobj(source, copy)
 
 
-def read_npz(path: Path, arrays: Mapping[str, str]) -> dict[str, npt.NDArray[np.generic]]:
+def read_npz(path: Path, arrays: Mapping[str, str], *, blanks: str = "") -> dict[str, npt.NDArray[np.generic]]:
     """The named arrays of an npz, each of the dtype kinds given (see ``KINDS``).
 
-    A damaged file, a missing array, pickled objects, text, NaN and infinity are refused. Every header is compared with
-    the bytes that follow it before an array is allocated.
+    A damaged file, a missing array, pickled objects, text, NaN and infinity are refused; the array ``blanks`` alone may
+    hold NaN. Every header is compared with the bytes that follow it before an array is allocated.
     """
     read: dict[str, npt.NDArray[np.generic]] = {}
     total = 0
@@ -65,7 +64,7 @@ def read_npz(path: Path, arrays: Mapping[str, str]) -> dict[str, npt.NDArray[np.
                     value = np.lib.format.read_array(file, allow_pickle=False)
                 except (ValueError, EOFError, OSError) as error:
                     raise DataError(f"{where} cannot be read ({error}); the file is refused") from error
-            if dtype.kind == "f" and not np.isfinite(value).all():
+            if dtype.kind == "f" and not (np.isfinite(value) | (np.isnan(value) & (key == blanks))).all():
                 raise DataError(f"{where} holds NaN or infinity")
             read[key] = value.astype(dtype.newbyteorder("="), copy=False)
     return read
@@ -80,8 +79,8 @@ def names_in_npz(path: Path) -> set[str]:
 def _header(file: IO[bytes], where: str) -> tuple[np.dtype[np.generic], int]:
     """Dtype and bytes of the array a file announces; leaves the file behind its header."""
     try:
-        shape, _, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
-    except (ValueError, KeyError, EOFError, OSError, RecursionError) as error:
+        shape, _, dtype = read_npy_header(file)
+    except (ValueError, OSError) as error:
         raise DataError(f"{where} cannot be read; the file is refused") from error
     if dtype.hasobject:
         raise DataError(f"{where} holds pickled objects; the file is refused")

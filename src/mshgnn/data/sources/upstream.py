@@ -49,7 +49,7 @@ def open_upstream(entry: Entry, root: Path, *, attributes: bool = False) -> Upst
     ``attributes`` adds continuous node and edge attributes to the one-hot labels of a TU set.
     """
     mirror()  # a wrong MSHGNN_MIRROR is the user's to put right, even where a prepared copy would do
-    kept = keep(prepared_folder(root, entry.name), lambda work: _prepared(entry, work))
+    kept = keep(prepared_folder(root, entry.name), lambda work: _read(entry, work))
     tensors, sizes = _dense(kept.tensors), kept.facts["sizes"]
     assert isinstance(sizes, dict)
     if not attributes:
@@ -65,6 +65,16 @@ def open_upstream(entry: Entry, root: Path, *, attributes: bool = False) -> Upst
         sizes["num_node_attributes"],
         sizes["num_self_loops"],
     )
+
+
+def _read(entry: Entry, work: Path) -> Kept:
+    """:func:`_prepared`; an error names the file as the user knows it, not the folder it was unpacked in."""
+    try:
+        return _prepared(entry, work)
+    except DataError as error:
+        source = _source(entry)
+        message = str(error).replace(str(work / entry.file), source).replace(f"{work}/", f"{source}: ")
+        raise DataError(message) from error
 
 
 def _prepared(entry: Entry, work: Path) -> Kept:

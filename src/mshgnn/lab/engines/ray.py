@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import socket
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,8 +22,10 @@ OLDEST = 2, 60
 """The first version of Ray that was tried: older ones know neither passing tokens nor how to stay on the loopback."""
 RETRIES = 5
 """How often Ray starts a task again after its worker or node died; an exception is not retried."""
-SECONDS_BETWEEN_LOOKS = 5.0
-"""So often it is looked whether the cluster is still there while nothing is finished."""
+SECONDS_BETWEEN_LOOKS = 1.0
+"""So often it is looked whether the cluster is still there: a Ray that has lost its head ends this process soon."""
+SECONDS_TO_ANSWER = 5.0
+"""So long a head may take to accept a connection. Ray itself would try for minutes."""
 SMALLEST_STORE = 80 * 2**20
 """Bytes of an object store below which Ray does not start."""
 
@@ -90,9 +94,36 @@ class Head:
     def check(self) -> None:
         """Raise if nobody answers."""
         try:
-            socket.create_connection(self.place, timeout=SECONDS_BETWEEN_LOOKS).close()
+            socket.create_connection(self.place, timeout=SECONDS_TO_ANSWER).close()
         except OSError:
             raise ClusterLost(f"the head of the Ray cluster, {':'.join(map(str, self.place))}, is lost") from None
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Look now and then while Ray waits in the block, which would not notice. In the main thread alone."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        lost: list[ClusterLost] = []
+
+        def look(*_: object) -> None:
+            try:
+                self.check()
+            except ClusterLost as error:
+                lost.append(error)
+                raise KeyboardInterrupt from None  # the only error that ends Ray's waiting
+
+        before = signal.signal(signal.SIGALRM, look)
+        signal.setitimer(signal.ITIMER_REAL, SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_LOOKS)
+        try:
+            yield
+        except KeyboardInterrupt:
+            if lost:
+                raise lost[0] from None
+            raise
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
 
 
 @contextmanager
@@ -142,11 +173,30 @@ def _start(ray: Any, address: str | None, processors: int | None, store_bytes: i
     if address is None:
         use_passing_token()
         store = max(SMALLEST_STORE, 2 * store_bytes)
-        ray.init(num_cpus=processors, object_store_memory=store, include_dashboard=False, log_to_driver=False)
+        ray.init(
+            address="local",  # without it, Ray joins whatever cluster it finds on this machine
+            num_cpus=processors,
+            object_store_memory=store,
+            include_dashboard=False,
+            log_to_driver=False,
+        )
         return
     if "://" in address:
         raise LabError(f"--ray-address {address}: give the head's own address, such as head:6379")
+    _knock(address)
     try:
         ray.init(address=address, log_to_driver=False)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise LabError(f"--ray-address {address}: {str(error).splitlines()[0]}") from None
+
+
+def _knock(address: str) -> None:
+    """Raise if nobody answers at ``HOST:PORT``; words that Ray knows, such as ``auto``, are left to it."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=SECONDS_TO_ANSWER).close()
+    except (OSError, OverflowError, UnicodeError) as error:  # nobody, no such port, no such name
+        reason = getattr(error, "strerror", None) or error
+        raise LabError(f"--ray-address {address}: no Ray answers there ({reason})") from None

@@ -13,7 +13,7 @@ import torch.distributed as dist
 
 from mshgnn.errors import Failure, UserError
 from mshgnn.lab.engines import OnProgress
-from mshgnn.lab.engines.ray import RETRIES, cluster, import_ray, on_this_node
+from mshgnn.lab.engines.ray import RETRIES, Head, cluster, import_ray, on_this_node
 from mshgnn.lab.engines.together import fold_checkpoint
 from mshgnn.lab.errors import FoldFailed, LabError
 from mshgnn.lab.fold import FoldJob, run_fold
@@ -69,7 +69,8 @@ def train_by_ray(work: Callable[[Workers], Value | None], workers: int, address:
             raise LabError(f"--workers {workers}: the cluster has {found} processors")
         trainer = _trainer(work, workers, notes)
         try:
-            value: Value | _Refused | None = trainer.fit().return_value
+            with Head(ray).watched():
+                value: Value | _Refused | None = trainer.fit().return_value
         except _failures() as error:
             raise FoldFailed(f"the workers failed {RETRIES + 1} times: {_reason(error)}") from None
         finally:

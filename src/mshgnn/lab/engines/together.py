@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from mshgnn import __version__
 from mshgnn.lab.engines import OnProgress
 from mshgnn.lab.experiment import Experiment
 from mshgnn.lab.fold import FoldJob, run_fold
@@ -46,5 +47,5 @@ def follow(experiment: Experiment, folder: Path, workers: Workers) -> None:
 
 
 def fold_checkpoint(folder: Path, key: FoldKey, digest: str) -> Checkpoint:
-    """The state of a fold under way, beside the finished ones."""
-    return Checkpoint(folder / "folds" / f"{key}.checkpoint", f"{digest}/{key}")
+    """The state of a fold under way, beside the finished ones; another version of the package starts it anew."""
+    return Checkpoint(folder / "folds" / f"{key}.checkpoint", f"{__version__}/{digest}/{key}")

@@ -232,6 +232,30 @@ def test_a_fork_before_the_first_call_does_not_hang(imported: str) -> None:
     assert python(code).stdout.split() == ["0"]
 
 
+LAYER = """
+import os, signal, torch
+from mshgnn import MSHConv
+torch.set_num_threads(2)
+torch.manual_seed(0)
+x, edges = torch.randn(3000, 64), torch.randint(3000, (2, 6000))
+layers = [MSHConv(64, 64, rank=rank) for rank in (None, 2)]
+def step():
+    out = torch.stack([layer(x, edges) for layer in layers])
+    return [out.detach(), *torch.autograd.grad(out.square().sum(), [layer.root.weight for layer in layers])]
+expected = step()
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    torch.testing.assert_close(step(), expected)  # torch's own products round by the number of their threads
+    os._exit(torch.get_num_threads() - 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), torch.get_num_threads())
+"""
+
+
+def test_a_whole_layer_trains_on_in_a_forked_process_and_the_parent_keeps_its_threads() -> None:
+    assert python(LAYER).stdout.split() == ["0", "2"]
+
+
 @pytest.mark.parametrize("with_blas", [False, True])
 def test_an_error_in_a_chunk_is_raised(with_blas: bool) -> None:
     def work(chunk: int) -> None:

@@ -103,6 +103,14 @@ class _Blas:
             self._set_own(before)
 
 
+def _stay_on_this_thread() -> None:
+    """In a process just forked: torch's own operators, too, would wait for the parent's threads for ever."""
+    torch.set_num_threads(1)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_stay_on_this_thread)
+
 _team, _blas = _Team(), _Blas()
 safe_after_fork = _team.none_if_lost
 """Around all that an operator does: no thread is waited for that a fork has left behind."""
