@@ -104,8 +104,8 @@ class Asked:
                 raise DataError(f"{path}: line 1: no column {name!r} to leave out{hint}")
 
     def refuse(self, path: Path, *names: Literal["id", "split", "weight", "ignore", "target", "directed"]) -> None:
-        """Options that mean nothing for a file of this kind, in a model's later files as in the first."""
-        if self.schema is not None:  # a model's own options: they were checked when it was trained
+        """Say that options mean nothing for a file of this kind, instead of leaving them aside without a word."""
+        if self.schema is not None:  # the options are those of a trained model, and of the file it was trained on
             return
         for name in names:
             value = getattr(self, name)
@@ -119,7 +119,7 @@ class Row(NamedTuple):
 
     where: str
     cells: Mapping[str, str]
-    """All columns as text; only ``line`` for a ``.jsonl``, ``graph`` for a folder in TU text form."""
+    """All columns as text; ``line`` and any ``id`` for a ``.jsonl``, ``graph`` for a folder in TU text form."""
     targets: Mapping[str, Cell]
     """What the file says of its targets, by name."""
     graph: Data | None
