@@ -84,7 +84,7 @@ def measure(kind: str, folder: Path, steps: int, threads: int) -> dict[str, Any]
     before = resident_memory_bytes()
     reset_peak_memory()
     begin = time.perf_counter()
-    dataset = load_own(folder)
+    dataset = load_own(folder, objective="classify")
     found: dict[str, Any] = {"kind": kind, "threads": threads, "opened_seconds": time.perf_counter() - begin}
     if kind != "open":
         found |= _inference(model, dataset) if kind == "inference" else _steps(model, dataset, kind, steps)
