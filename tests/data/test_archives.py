@@ -142,3 +142,14 @@ def test_any_damage_to_a_zip_is_refused_or_harmless(position: int, byte: int, cu
             return
         for file in (Path(folder) / "out").iterdir():
             assert file.read_text() in SMALL.values()
+
+
+def test_a_member_whose_name_is_no_text_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "g.npz"
+    np.savez(path, edges=np.zeros((1, 2)))
+    content = bytearray(path.read_bytes())
+    content[7] |= 8  # the local header says that its name is UTF-8, ..
+    content[30] = 0x98  # .. which cannot begin like this
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"g\.npz: damaged or incomplete"):
+        read_npz(path, {"edges": "f"})

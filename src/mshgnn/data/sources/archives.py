@@ -101,7 +101,15 @@ def _open_checked(path: Path) -> zipfile.ZipFile:
             raise DataError(f"{path}: member {str(outside[0])!r} points outside the archive; the file is refused")
         check_limit("unpacked", sum(member.file_size for member in archive.infolist()), path)
         damaged = archive.testzip()
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        UnicodeDecodeError,
+        NotImplementedError,
+        RuntimeError,
+        OSError,
+    ) as error:
         raise DataError(f"{path}: damaged or incomplete ({error}); provide the file again") from error
     if damaged is not None:
         raise DataError(f"{path}: damaged: checksum of {damaged!r} is wrong; provide the file again")
