@@ -104,9 +104,9 @@ def test_an_npz_may_have_several_targets(tmp_path: Path) -> None:
     values = np.array([[0.5, 1], [1.5, np.nan], [2.5, 3]])
     np.savez(tmp_path / "g.npz", node_features=np.ones((3, 1)), edges=np.array([[0, 1]]), node_labels=values)
     dataset = load_own(tmp_path / "g.npz")
-    assert (dataset.objective, dataset.target_names) == ("regress", ("target0", "target1"))
-    assert load_own(tmp_path / "g.npz", target="target0").labels().flatten().tolist() == [0.5, 1.5, 2.5]
-    with pytest.raises(DataError, match="no target 'y'; targets are target0, target1"):
+    assert (dataset.objective, dataset.target_names) == ("regress", ("target_0", "target_1"))
+    assert load_own(tmp_path / "g.npz", target="target_0").labels().flatten().tolist() == [0.5, 1.5, 2.5]
+    with pytest.raises(DataError, match="no target 'y'; targets are target_0, target_1"):
         load_own(tmp_path / "g.npz", target="y")
 
 

@@ -349,13 +349,13 @@ def test_a_graph_on_the_disk_with_several_targets_is_predicted_and_evaluated(tmp
     model = Ensemble.load(tmp_path / "model")
     predict_file(model, folder, tmp_path / "out.csv")
     rows = table(tmp_path / "out.csv")
-    assert {"y0", "y0_low", "y1"} <= rows[0].keys()
-    found = np.array([[float(row["y0"]), float(row["y1"])] for row in rows])
+    assert {"y_0", "y_0_low", "y_1"} <= rows[0].keys()
+    found = np.array([[float(row["y_0"]), float(row["y_1"])] for row in rows])
     each = np.sqrt(np.nanmean((found - y) ** 2, axis=0))
     assert evaluate_file(model, folder).metrics["rmse"] == pytest.approx(float(each.mean()), rel=1e-4)
     np.save(folder / "y.npy", y[:, 0])
     predict_file(model, folder, tmp_path / "out.csv")  # which needs no targets
-    with pytest.raises(DataError, match="node 0: no target 'y0' to compare with"):
+    with pytest.raises(DataError, match="node 0: no target 'y_0' to compare with"):
         evaluate_file(model, folder)
 
 

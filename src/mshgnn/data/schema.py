@@ -150,7 +150,7 @@ class Schema:
         targets = dataset.labels()[train]
         changes: dict[str, Any] = {"unseen": unseen}
         if MAPPED not in dataset.graphs[0]:  # a graph on the disk keeps its features as they are
-            changes |= self._features_of([graph.x for graph in training_graphs(dataset, train)])
+            changes |= self._features_of(_training_rows(dataset, train))
         if self.objective == "regress":
             changes["target_mean"], changes["target_std"] = _moments(targets)
         elif self.class_names:
@@ -209,11 +209,11 @@ class Schema:
             raise DataError(f"{path}: not UTF-8 text (byte {error.start + 1})") from error
 
 
-def training_graphs(dataset: GraphDataset, train: Tensor) -> list[Data]:
-    """The graphs of the training part; of a node task the one graph, with the features of its training nodes."""
+def _training_rows(dataset: GraphDataset, train: Tensor) -> list[Tensor]:
+    """The node features ``[n, d]`` of each training graph, or of the training nodes of the one graph."""
     if dataset.task == "graph":
-        return [dataset.graphs[index] for index in train.tolist()]
-    return [Data(x=dataset.graphs[0].x[train])]
+        return [dataset.graphs[index].x for index in train.tolist()]
+    return [dataset.graphs[0].x[train]]
 
 
 def _moments(values: Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -6,7 +6,6 @@ import copy
 from dataclasses import replace
 
 import torch
-from torch import Tensor
 from torch_geometric.data import Data
 
 from mshgnn.data.dataset import DataError, GraphDataset
@@ -42,14 +41,12 @@ def recoded(dataset: GraphDataset, whole: Schema, own: Schema, *, edge_features:
 def encoded(raw: Data, schema: Schema, where: str, *, width: int, edge_dim: int | None) -> Data:
     """A graph as it stands in a file, for a model of ``width`` features and ``edge_dim`` edge features."""
     graph = Data(edge_index=raw.edge_index, num_nodes=raw.num_nodes, y=torch.zeros(1))
-    given = raw.get("x")
-    if given is not None and not schema.node_labels and schema.degree_cap is None:
-        _check_width(given, width, where)  # before they are scaled: one column would be taken for every one
     graph.x = schema.features(raw, where)
     for name in (MAPPED, RECEIVER_START):  # of a graph that stays on the disk
         if name in raw:
             graph[name] = raw[name]
-    _check_width(graph.x, width, where)
+    if graph.x.shape[1] != width:
+        raise DataError(f"{where}: {graph.x.shape[1]} node features, the model was trained on {width}")
     if edge_dim is not None:
         attributes = raw.get("edge_attr")
         if attributes is None and raw.edge_index.shape[1] == 0:
@@ -59,8 +56,3 @@ def encoded(raw: Data, schema: Schema, where: str, *, width: int, edge_dim: int 
             raise DataError(f"{where}: {found} edge features, the model was trained on {edge_dim}")
         graph.edge_attr = attributes.reshape(-1, edge_dim)
     return graph
-
-
-def _check_width(x: Tensor, width: int, where: str) -> None:
-    if x.shape[1] != width:
-        raise DataError(f"{where}: {x.shape[1]} node features, the model was trained on {width}")

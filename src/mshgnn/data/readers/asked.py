@@ -110,8 +110,8 @@ class Asked:
         for name in names:
             value = getattr(self, name)
             if value:
-                shown = "" if value is True else f" {value if isinstance(value, str) else ', '.join(value)!s}"
-                raise DataError(f"{path}: the option {name}{shown}: a file of this kind has no use for it")
+                words = [name] if value is True else [name, value] if isinstance(value, str) else [name, *value]
+                raise DataError(f"{path}: the option {' '.join(words)}: a file of this kind has no use for it")
 
 
 class Row(NamedTuple):

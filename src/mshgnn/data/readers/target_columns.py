@@ -128,12 +128,12 @@ def _is_missing(cell: Cell) -> bool:
 
 def names_of_columns(name: str, columns: int) -> tuple[str, ...]:
     """The names of targets that a file only numbers."""
-    return (name,) if columns == 1 else tuple(f"{name}{column}" for column in range(columns))
+    return (name,) if columns == 1 else tuple(f"{name}_{column}" for column in range(columns))
 
 
 def named_columns(values: Tensor, name: str) -> dict[str, list[Cell]]:
     """An array of targets, ``[n]`` or ``[n, T]``, as columns of cells; whole numbers miss by -1, others by NaN."""
-    rows = values.reshape(len(values), -1)
+    rows = values if values.dim() == 2 else values.unsqueeze(1)
     missing = rows.isnan() if rows.is_floating_point() else rows == -1
     return {
         column: [None if gone else cell for cell, gone in zip(cells.tolist(), blanks.tolist(), strict=True)]

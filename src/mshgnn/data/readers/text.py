@@ -51,6 +51,8 @@ def lines_of(file: IO[bytes] | GzipFile, path: Path, *, marked: bool = False) ->
 
 def unreadable(text: str) -> str:
     """Why a marked line, or a cell of it, cannot be read; nothing for all others."""
+    if text.isascii():  # at once, for nearly all
+        return ""
     if TOO_LONG in text:
         return f"longer than the limit of {allowed('line'):,} bytes in a line"
     try:

@@ -13,7 +13,7 @@ from torch_geometric.utils import is_undirected
 from mshgnn.data.dataset import DataError
 from mshgnn.data.readers.asked import Asked, Cell, Row
 from mshgnn.data.readers.read import Read, as_read
-from mshgnn.data.readers.target_columns import read_targets
+from mshgnn.data.readers.target_columns import named_columns, read_targets
 from mshgnn.data.readers.tu_text import TUTables, read_tu_folder, separate
 from mshgnn.data.schema import Label, Schema
 from mshgnn.data.transforms import DEGREE_CAP, set_degree
@@ -85,10 +85,7 @@ def _targets(tables: TUTables) -> dict[str, list[Cell]]:
     there: dict[str, list[Cell]] = {}
     if "y" in tables.tensors:
         there["target"] = [tables.class_names[code] for code in tables.tensors["y"].tolist()]
-    several = tables.graph_attributes.shape[1] > 1
-    for number, column in enumerate(tables.graph_attributes.t().tolist()):
-        there[f"attribute_{number}" if several else "attribute"] = column
-    return there
+    return there | named_columns(tables.graph_attributes, "attribute")
 
 
 def _name(folder: Path) -> str:
