@@ -11,8 +11,9 @@ import torch
 from data_helpers import SMALL, needs_mirror, shared_root, write_tu_zip
 from torch_geometric.utils import contains_self_loops, is_undirected
 
-from mshgnn.data import DataError, load
+from mshgnn.data import DataError, load, load_any
 from mshgnn.data.catalogue import find
+from mshgnn.data.readers.asked import Asked
 from mshgnn.data.sizes import compare, measure, self_loops_in_files
 from mshgnn.data.sources.store import mirror
 
@@ -287,3 +288,8 @@ def test_where_prepared_data_is_kept(small_mirror: Path, tmp_path: Path, monkeyp
     monkeypatch.setenv("MSHGNN_DATA", str(tmp_path / "kept"))
     load("SMALL")
     assert (tmp_path / "kept" / "prepared" / "SMALL").is_dir()
+
+
+def test_what_is_asked_of_a_set_by_name_is_refused() -> None:
+    with pytest.raises(DataError, match="MUTAG: columns, targets and metric of a set by name are fixed"):
+        load_any("MUTAG", Asked(objective="regress"))

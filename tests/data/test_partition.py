@@ -82,17 +82,28 @@ def test_metis_is_given_the_graph_as_it_wants_it(monkeypatch: pytest.MonkeyPatch
         (np.array([0, 0, 3]), np.array([0, 1, 0])),  # one way, twice, and a loop
     ):
         assert by_metis(rowptr, sender, 2).tolist() == [0, 1]
-        assert partition(rowptr, sender, 2).tolist() == [0, 1]
+        assert partition(rowptr, sender, 2, by="metis").tolist() == [0, 1]
         assert seen == {"parts": 2, "starts": [0, 1, 2], "adjacent": [1, 0]}
     del pymetis.CSRAdjacency
     with pytest.raises(UserError, match=r"pymetis is too old: update it to 2025.2"):
         by_metis(rowptr, sender, 2)
 
 
+def test_what_is_installed_does_not_choose_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    rowptr, sender, _ = communities(3, 20, inside=4, outside=1)
+    grown = partition(rowptr, sender, 3)
+    pymetis = SimpleNamespace(part_graph=None, CSRAdjacency=None, __spec__=object())
+    monkeypatch.setitem(sys.modules, "pymetis", pymetis)
+    assert np.array_equal(partition(rowptr, sender, 3), grown)
+    monkeypatch.setattr("mshgnn.data.partition.find_spec", lambda name: None)
+    with pytest.raises(UserError, match="pip install pymetis; or take 'growing'"):
+        partition(rowptr, sender, 3, by="metis")
+
+
 def test_real_metis_finds_planted_communities_and_takes_any_graph() -> None:
     pytest.importorskip("pymetis", reason="pymetis is not installed")
     rowptr, sender, planted = communities(8, 60, inside=8, outside=1)
-    parts = partition(rowptr, sender, 8)
+    parts = partition(rowptr, sender, 8, by="metis")
     assert cut(rowptr, sender, parts) < 1.1 * cut(rowptr, sender, planted)
     assert np.array_equal(parts, by_metis(rowptr, sender.astype(np.int32), 8)), "the same graph has the same parts"
     for edges in (set(), {(0, leaf) for leaf in range(1, 9)}, {(3, 3), (1, 2)}):

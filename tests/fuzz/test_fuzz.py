@@ -20,8 +20,9 @@ from fuzz.kernels import KERNELS
 from fuzz.side_by_side import THREADS
 from fuzz.store import STORE
 from fuzz.targets import Outcome, Target, draws, run
+from fuzz.workers import WORKERS_KILLED
 
-TARGETS = (KERNELS, *FILES, *KEPT, *STORE, *THREADS)
+TARGETS = (KERNELS, *FILES, *KEPT, *STORE, *THREADS, *WORKERS_KILLED)
 SMOKE, SMOKE_SEED = 50, 0
 by_name = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 forks = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

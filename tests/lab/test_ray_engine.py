@@ -138,7 +138,7 @@ def test_a_lost_head_is_one_line_and_the_same_command_goes_on(tmp_path: Path, mo
 
     (tmp_path / "tiny.yaml").write_text(
         "dataset: {name: tiny}\nmodel: {name: gcn, hidden_channels: 8, num_layers: 1}\n"
-        "training: {epochs: 60}\nseeds: [0, 1, 2, 3]\n"
+        "training: {epochs: 400}\nseeds: [0, 1, 2, 3]\n"
     )
     program = [sys.executable, "-c", HEAD, "run", "tiny.yaml", "--out", "run"]
     paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -33,6 +34,13 @@ class Trained(NamedTuple):
     """Arrays: a tensor would come out of a process only as long as that lives."""
     curves: Curves
     meetings: int
+
+
+def same_bits(found: Trained, expected: Trained) -> bool:
+    """Whether weights and curves are equal to the last bit."""
+    return found.curves == expected.curves and all(
+        np.array_equal(found.weights[name], value) for name, value in expected.weights.items()
+    )
 
 
 def classes() -> GraphDataset:

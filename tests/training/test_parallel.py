@@ -8,7 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from parallel_cases import CASES, Trained, classes, go_on, train, train_all, train_and_stop, train_slowly
+from parallel_cases import (
+    CASES,
+    Trained,
+    classes,
+    go_on,
+    same_bits,
+    train,
+    train_all,
+    train_and_stop,
+    train_slowly,
+)
 from torch import nn
 from torch_geometric.data import Data
 
@@ -47,8 +57,7 @@ def assert_close(found: Trained, expected: Trained) -> None:
 
 
 def assert_same(found: Trained, expected: Trained) -> None:
-    assert found.curves == expected.curves
-    assert all(np.array_equal(found.weights[name], value) for name, value in expected.weights.items())
+    assert same_bits(found, expected)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -101,13 +110,6 @@ def test_a_training_killed_at_random_moments_ends_in_the_same_bits(tmp_path: Pat
     killed, times = killed_and_resumed(tmp_path / "killed", kills=4, seed=0, epochs=30)
     assert times > 1, "the kills came too late to mean anything"
     assert_same(killed, together(2, go_on, HARMONIC, tmp_path / "whole", 30)[0][0])
-
-
-@pytest.mark.slow
-def test_a_training_killed_at_twenty_random_moments_ends_in_the_same_bits(tmp_path: Path) -> None:
-    killed, times = killed_and_resumed(tmp_path / "killed", kills=20, seed=1, epochs=600)
-    assert times == 20
-    assert_same(killed, together(2, go_on, HARMONIC, tmp_path / "whole", 600)[0][0])
 
 
 def test_one_process_sends_nothing(alone: dict[str, Trained]) -> None:

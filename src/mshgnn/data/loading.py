@@ -82,12 +82,17 @@ def load(
 def load_any(name_or_path: str, asked: Asked | None = None) -> GraphDataset:
     """A data set by its name, or a user's own by its path: what has a separator or the ending of a data file.
 
-    So has a folder of this name, unless the catalogue has a data set of the name. ``asked`` is for a user's own.
+    So has a folder of this name, unless the catalogue has a data set of the name. ``asked`` is for a user's own: the
+    targets of a set with a name are known.
     """
     path_like = any(mark in name_or_path for mark in {"/", os.sep})
     ends = name_or_path.endswith((".jsonl", ".npz", *SUFFIXES))
     if path_like or ends or (Path(name_or_path).is_dir() and known(name_or_path) is None):
         return read_own(name_or_path, asked).dataset
+    if asked not in (None, Asked()):
+        raise DataError(
+            f"{name_or_path}: columns, targets and metric of a set by name are fixed; leave the options out"
+        )
     return load(name_or_path)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import Literal
 
 import numpy as np
 
@@ -11,33 +12,37 @@ from mshgnn.compiled import compiled
 from mshgnn.data.sampling import Ints, Senders
 from mshgnn.errors import UserError
 
+Partitioner = Literal["growing", "metis"]
+
 ROUNDS = 10
 """Passes over the edges in which nodes move to where most of their neighbours are."""
 SLACK = 1.1
 """The largest part may have so many times the average number of nodes."""
 
 
-def partition(rowptr: Ints, sender: Senders, num_parts: int) -> Ints:
+def partition(rowptr: Ints, sender: Senders, num_parts: int, by: Partitioner = "growing") -> Ints:
     """The part of every node, ``[N]``, in ``0..num_parts - 1``.
 
-    METIS where the package pymetis (2025.2 or later) is installed. Else parts are grown one after the other, breadth
-    first, and nodes then move to the part that most of their senders are in, as long as it has room (label
-    propagation). Either way the same graph has the same parts.
+    ``growing``: parts are grown one after the other, breadth first, and nodes then move to the part that most of their
+    senders are in, as long as it has room (label propagation). ``metis``: by METIS, through the package pymetis (2025.2
+    or later). Either way the same graph has the same parts; what is installed does not choose.
     """
     num_nodes = rowptr.size - 1
     if not 1 <= num_parts <= max(num_nodes, 1):
         raise UserError(f"a graph of {num_nodes:,} nodes cannot be cut into {num_parts:,} parts")
     if num_parts == 1:
         return np.zeros(num_nodes, dtype=np.int64)
-    return by_metis(rowptr, sender, num_parts) if find_spec("pymetis") else by_growing(rowptr, sender, num_parts)
+    return (by_metis if by == "metis" else by_growing)(rowptr, sender, num_parts)
 
 
 def by_metis(rowptr: Ints, sender: Senders, num_parts: int) -> Ints:
     """METIS's cut. METIS needs every edge both ways, once, and no loops: so the edges are given to it."""
+    if not find_spec("pymetis"):
+        raise UserError("partitioner metis needs pymetis (2025.2 or later): pip install pymetis; or take 'growing'")
     import pymetis  # type: ignore[import-not-found, unused-ignore]
 
     if not hasattr(pymetis, "CSRAdjacency"):
-        raise UserError("pymetis is too old: update it to 2025.2 or later, or uninstall it")
+        raise UserError("pymetis is too old: update it to 2025.2 or later; or take partitioner 'growing'")
     num_nodes = rowptr.size - 1
     receiver, other = np.repeat(np.arange(num_nodes), np.diff(rowptr)), np.asarray(sender, dtype=np.int64)
     receiver, other = receiver[receiver != other], other[receiver != other]

@@ -22,8 +22,6 @@ def check_out(out: Path, items: int) -> None:
         raise UserError(f"--out {out}: must be a folder, or end in .html, .png or .json")
     if out.suffix == ".png" and items > 1:
         raise UserError(f"--out {out}: a .png holds one row, {items} were asked for; give a folder")
-    if out.suffix in ENDINGS and not out.parent.is_dir():
-        raise UserError(f"--out {out}: there is no folder {out.parent}")
     if out.suffix not in ENDINGS and out.exists() and not out.is_dir():
         raise UserError(f"--out {out}: is a file without an ending; give a folder")
 
@@ -31,9 +29,10 @@ def check_out(out: Path, items: int) -> None:
 def write_explanations(explanations: Sequence[Explanation], out: Path, source: str) -> list[Path]:
     """Write what ``out`` asks for; into a folder go ``explained.html``, ``explained.json`` and a picture per item."""
     try:
+        folder = out.parent if out.suffix in ENDINGS else out
+        folder.mkdir(parents=True, exist_ok=True)
         if out.suffix in ENDINGS:
             return [_write(explanations, out, source)]
-        out.mkdir(parents=True, exist_ok=True)
         written = [_write(explanations, out / f"explained{ending}", source) for ending in (".html", ".json")]
         for explanation in explanations:
             name = re.sub(r"[^\w.-]+", "-", explanation.title).strip("-.") or "item"

@@ -17,7 +17,7 @@ SUITES = ("graph", "node", "tuned", "joint")
 WORTH_SUITES = ("neighbours", "multitask", "attributes", "heterophily")
 """Functions of neighbours' values, PNA's benchmark, continuous attributes, neighbours of another class."""
 
-MEASUREMENTS = ("*.json", "bench/*.json", "molecules/*/*/*.json", "scale/*.json")
+MEASUREMENTS = ("*.json", "bench/*.json", "molecules/*/*/*.json", "scale/*.json", "exported/*/metrics.json")
 """Where plain JSON lies."""
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from mshgnn.evaluation.rules import HEADLINE, RULES
 from mshgnn.report.markdown import fill_tables, markdown
 from mshgnn.reproduction import scale
+from mshgnn.reproduction.exported import exported
 from mshgnn.reproduction.goals import goals
 from mshgnn.reproduction.layout import CONTROLS, GRAPH_SETS, JOINT_SETS, MODELS, NODE_SETS, TUNED
 from mshgnn.reproduction.molecules import table as molecule_tables
@@ -246,6 +247,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "bench": bench,
     "bench-scale": bench_scale,
     "molecules": molecules,
+    "exported": exported,
     "molecule-times": molecule_times,
     "models-graph-node": partial(models, tasks=("graph", "node")),
     "models-graph": partial(models, tasks=("graph",)),

@@ -64,7 +64,7 @@ def _neighbourhoods(store: NodeStore, train: Tensor, settings: TrainingSettings,
 
 def _partitions(store: NodeStore, train: Tensor, settings: TrainingSettings, hops: int, seed: int) -> Draw:
     count = max(1, min(len(store), round(PARTS_PER_STEP * len(store) / settings.nodes_per_step)))
-    parts = partition(store.rowptr, store.sender, count)
+    parts = partition(store.rowptr, store.sender, count, settings.partitioner)
     store.forget()
     members = np.split(np.argsort(parts, kind="stable"), np.cumsum(np.bincount(parts, minlength=count))[:-1])
     place = torch.full((len(store),), -1)

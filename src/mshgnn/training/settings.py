@@ -6,11 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from mshgnn.data.partition import Partitioner
 from mshgnn.machine import Device
 from mshgnn.training.objective import RegressionLoss
 
 Batching = Literal["full", "neighbours", "partitions"]
-OF_PARTS = ("batching", "nodes_per_step", "neighbours", "with_replacement")
+OF_NEIGHBOURS, OF_PARTITIONS = ("neighbours", "with_replacement"), ("partitioner",)
+OF_PARTS = ("batching", "nodes_per_step", *OF_NEIGHBOURS, *OF_PARTITIONS)
 """The settings of steps on parts of one large graph."""
 
 
@@ -43,6 +45,8 @@ class TrainingSettings(BaseModel):
     """How many senders of each node are drawn: one number for all hops, or one for each, from the targets outwards."""
     with_replacement: bool = False
     """Draw neighbours with replacement."""
+    partitioner: Partitioner = "growing"
+    """How ``partitions`` cuts the graph: by code of our own, or by METIS (the package pymetis)."""
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
     class_weights: Literal["none", "balanced"] = "none"
     """``balanced`` makes the rare classes of the training part count as much as the common ones."""
@@ -68,7 +72,7 @@ class TrainingSettings(BaseModel):
 
     @model_validator(mode="after")
     def _check_batching(self) -> TrainingSettings:
-        idle = {"full": OF_PARTS[1:], "partitions": OF_PARTS[2:], "neighbours": ()}[self.batching]
+        idle = {"full": OF_PARTS[1:], "partitions": OF_NEIGHBOURS, "neighbours": OF_PARTITIONS}[self.batching]
         for name in idle:
             if name in self.model_fields_set and getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(f"{name} has no meaning with batching {self.batching!r}")

@@ -46,7 +46,10 @@ def read_targets(
         values = torch.tensor(read, dtype=torch.float64).t()
         return TargetColumns(values, objective, (), names)
     if len(names) != 1:
-        raise DataError(f"{where(0, first)}: {objective} takes one target, not {len(names)}: {', '.join(names)[:100]}")
+        raise DataError(
+            f"{where(0, first)}: {objective} takes one target, not {len(names)} ({', '.join(names)[:100]}); "
+            "train one model for each"
+        )
     labels_of_rows: list[ClassName | None] = []
     for row, cell in enumerate(columns[first]):
         try:
@@ -89,8 +92,9 @@ def _inferred(columns: Mapping[str, Sequence[Cell]], where: Callable[[int, str],
         odd = odd or list(words.values())
     if odd:
         row, name = odd[0]
-        several = "several targets must be numbers, not" if len(columns) > 1 else "not a number:"
-        raise DataError(f"{where(row, name)}: {several} {str(columns[name][row])[:40]!r}")
+        cell = repr(str(columns[name][row])[:40])
+        several = f"several targets must be numbers, not {cell}; train one model for each target of words"
+        raise DataError(f"{where(row, name)}: {several if len(columns) > 1 else f'not a number: {cell}'}")
     if len(columns) > 1:
         return "multilabel" if numbers <= {0, 1} else "regress"
     if not whole:
