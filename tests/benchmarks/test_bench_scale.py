@@ -54,7 +54,8 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
         main()
     assert not caught.value.code
     record = json.loads(out.read_text())
-    assert [row["edges"] for row in record["rows"]] == [2_000, 4_000]
+    for key, variant in (("rows", "plain"), ("local_rows", "local"), ("kept_rows", "kept")):
+        assert [(row["edges"], row["variant"]) for row in record[key]] == [(2_000, variant), (4_000, variant)]
     assert out.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
     assert "edges" in capsys.readouterr().out
 

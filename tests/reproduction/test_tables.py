@@ -153,9 +153,13 @@ def test_bench_shows_a_column_for_every_committed_run() -> None:
 
 def test_growth_has_a_row_for_every_size() -> None:
     row = {"edges": 1_000_000, "nodes": 20_000, "step_seconds": 0.4567, "peak_bytes": 7e8}
-    measured = {"bench-scale": {"rows": [row], "local_rows": [row | {"step_seconds": 0.25}]}}
+    near, kept, large = row | {"step_seconds": 0.25}, row | {"step_seconds": 0.3}, row | {"edges": 120_000_000}
+    measured = {"bench-scale": {"rows": [row, large], "local_rows": [near, near], "kept_rows": [kept]}}
     rows = TABLES["bench-scale"](Results({}, {}, {}, measured)).splitlines()
-    assert rows[2:] == ["| 1,000,000 | 20,000 | 0.457 | 0.25 | 0.7 |"]
+    assert rows[2:] == [
+        "| 1,000,000 | 20,000 | 0.457 | 0.25 | 0.3 | 0.7 |",
+        "| 120,000,000 | 20,000 | 0.457 | 0.25 | – | 0.7 |",
+    ]
 
 
 def test_a_wrong_folder_of_records_erases_nothing(tmp_path: Path) -> None:

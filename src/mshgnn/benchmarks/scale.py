@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal, cast, get_args
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +23,8 @@ EDGES_PER_NODE = 50
 SKEW = 0.4  # a node's share of the edges falls with its rank to this power: the largest degree is 18,000 at the top
 FEATURES, CLASSES, CHANNELS, PROJECTIONS, LAYERS = 100, 47, 64, 16, 3
 FITTED = (10**6, 10**8)
+KEPT_UP_TO = 30_000_000  # freed blocks that are kept take twice the memory: 30 GB at the top
+Variant = Literal["plain", "local", "kept"]
 
 
 def power_law_graph(num_nodes: int, num_edges: int, seed: int = 0) -> Tensor:
@@ -48,21 +50,25 @@ def power_law_pairs(num_nodes: int, num_pairs: int, seed: int = 0) -> Iterator[t
         yield begin, torch.stack([names[rank.long().clamp_(max=num_nodes - 1)] for rank in ranks])
 
 
-def run_one(num_edges: int, steps: int, threads: int, local: bool) -> dict[str, Any]:
+def run_one(num_edges: int, steps: int, threads: int, variant: Variant) -> dict[str, Any]:
     """Sort once, then ``steps`` training steps of a 3-layer MSHGNN on the whole graph; in this process.
 
-    ``local`` replaces every sender by a node near the receiver: the same arithmetic with its data in the cache, so that
-    the difference is what the memory costs.
+    Two variants do the same arithmetic and show what bounds the plain one. ``local`` replaces every sender by a node
+    near the receiver, so that its data is in the cache: the difference is what far memory costs. ``kept`` reuses freed
+    blocks as ``mshgnn run`` does: the difference is what fresh pages cost.
     """
-    from mshgnn.machine import peak_memory_bytes
+    from mshgnn.machine import keep_freed_blocks, peak_memory_bytes, use_large_pages
     from mshgnn.nn import MSHGNN
     from mshgnn.ops import receiver_csr
 
+    if variant == "kept":
+        keep_freed_blocks()
+    use_large_pages()
     torch.set_num_threads(threads)
     torch.manual_seed(0)
     num_nodes = max(num_edges // EDGES_PER_NODE, 2)
     edge_index = power_law_graph(num_nodes, num_edges)
-    if local:
+    if variant == "local":
         edge_index[0] = (edge_index[1] + edge_index[0] % 64) % num_nodes
     x = torch.randn(num_nodes, FEATURES)
     y = torch.randint(CLASSES, (num_nodes,))
@@ -89,7 +95,7 @@ def run_one(num_edges: int, steps: int, threads: int, local: bool) -> dict[str, 
         "edges": edge_index.size(1),
         "nodes": num_nodes,
         "largest_degree": int(degrees.max()),
-        "local": local,
+        "variant": variant,
         "sort_seconds": sorting,
         "step_seconds": min(times),
         "all_step_seconds": times,
@@ -99,24 +105,26 @@ def run_one(num_edges: int, steps: int, threads: int, local: bool) -> dict[str, 
 
 
 def _recompute(model: nn.Module) -> None:
-    """Checkpoint encoder, layers and head: their insides are computed again in the backward pass instead of kept.
+    """Checkpoint encoder, messages, updates and head: their insides are computed again in the backward pass.
 
     Kept are 8 kB a node otherwise (measured), 19 GB at the top: twenty-eight arrays of the width of ``h`` and three of
-    ``2KF``, most of them normalisation, update and dropout rather than the harmonic sum.
+    ``2KF``, most of them normalisation, update and dropout rather than the harmonic sum. Message and update of a layer
+    are apart, so that the insides of one are there at a time.
     """
 
     def again(inside: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *inputs: checkpoint(inside, *inputs, use_reentrant=False)
 
-    for block in model.get_submodule("layers").children():
-        block.forward = again(block.forward)
+    for layer in model.get_submodule("layers").children():
+        for part in layer.children():
+            part.forward = again(part.forward)
     model.encode = again(model.encode)  # type: ignore[assignment, arg-type]
     model.head.forward = again(model.head.forward)  # type: ignore[union-attr]
 
 
-def measure_one(num_edges: int, steps: int, threads: int, local: bool = False) -> dict[str, Any]:
+def measure_one(num_edges: int, steps: int, threads: int, variant: Variant = "plain") -> dict[str, Any]:
     """:func:`run_one` in a process of its own, so that its peak memory is its own."""
-    arguments = [str(num_edges), str(steps), str(threads), str(int(local))]
+    arguments = [str(num_edges), str(steps), str(threads), variant]
     command = [sys.executable, "-m", "mshgnn.benchmarks.scale", *arguments]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
@@ -141,26 +149,28 @@ def exponent(rows: list[dict[str, Any]], low: float = FITTED[0], high: float = 1
 
 
 def scale(sizes: list[int], steps: int, threads: int, say: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
-    """Measure every size, on the power-law graph and on its local twin; a single step above 10^8 edges."""
+    """Measure every variant of every size; a single step above 10^8 edges."""
     from mshgnn.benchmarks.compare import environment
 
-    rows, twins = [], []
+    rows: dict[Variant, list[dict[str, Any]]] = {variant: [] for variant in get_args(Variant)}
     for size in sizes:
-        row = measure_one(size, steps if size < 10**8 else 1, threads)
-        rows.append(row)
-        say(
-            f"{row['edges']:>12,} edges {row['nodes']:>10,} nodes  step {row['step_seconds']:8.3f} s  "
-            f"sort {row['sort_seconds']:7.3f} s  peak {row['peak_bytes'] / 2**30:6.2f} GB"
-        )
-        twin = measure_one(size, steps if size < 10**8 else 1, threads, local=True)
-        twins.append(twin)
-        say(f"{'same work, senders in the cache':>37}  step {twin['step_seconds']:8.3f} s")
+        for variant, measured in rows.items():
+            if variant == "kept" and size > KEPT_UP_TO:
+                continue
+            row = measure_one(size, steps if size < 10**8 else 1, threads, variant)
+            measured.append(row)
+            say(
+                f"{row['edges']:>12,} edges {row['nodes']:>10,} nodes {variant:>6}  step {row['step_seconds']:8.3f} s  "
+                f"sort {row['sort_seconds']:7.3f} s  peak {row['peak_bytes'] / 10**9:6.2f} GB"
+            )
     return {
         "environment": environment(),
-        "rows": rows,
-        "local_rows": twins,
-        "exponent": exponent(rows),
-        "local_exponent": exponent(twins),
+        "rows": rows["plain"],
+        "local_rows": rows["local"],
+        "kept_rows": rows["kept"],
+        "exponent": exponent(rows["plain"]),
+        "local_exponent": exponent(rows["local"]),
+        "kept_exponent": exponent(rows["kept"]),
     }
 
 
@@ -175,6 +185,7 @@ def plot(results: dict[str, Any], path: str) -> None:
     for key, label, style in (
         ("rows", "power-law graph", "o-"),
         ("local_rows", "same work, senders in the cache", "s--"),
+        ("kept_rows", "same work, freed memory kept", "^:"),
     ):
         rows = results[key]
         edges = [row["edges"] for row in rows]
@@ -194,5 +205,5 @@ def plot(results: dict[str, Any], path: str) -> None:
 
 
 if __name__ == "__main__":
-    edges, steps, threads, local = (int(argument) for argument in sys.argv[1:])
-    print(json.dumps(run_one(edges, steps, threads, bool(local))))
+    edges, steps, threads = (int(argument) for argument in sys.argv[1:4])
+    print(json.dumps(run_one(edges, steps, threads, cast("Variant", sys.argv[4]))))

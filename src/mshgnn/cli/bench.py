@@ -87,9 +87,13 @@ def scale(
     if not sizes:
         raise UserError(f"largest must be at least {EDGES[0]:,} edges, got {largest:,.0f}")
     results = measure(sizes, steps, threads or torch.get_num_threads(), print)
-    for key, text in (("exponent", "power-law graph"), ("local_exponent", "the same work, senders in the cache")):
+    for key, text in (
+        ("exponent", "power-law graph"),
+        ("local_exponent", "the same work, senders in the cache"),
+        ("kept_exponent", "the same work, freed memory kept"),
+    ):
         if results[key] is not None:
-            print(f"growth of the step with the edges, 10^6 to 10^8, {text}: exponent {results[key]:.3f}")
+            print(f"growth of the step with the edges, from 10^6, {text}: exponent {results[key]:.3f}")
     _write(results, out)
     picture = out.with_suffix(".png")
     plot(results, str(picture))

@@ -181,19 +181,22 @@ def _conditions(environment: dict[str, Any]) -> str:
 
 
 def bench_scale(results: Results) -> str:
-    """A full-batch training step as the graph grows, beside the same work with its senders in the cache."""
-    found = results.measurements.get("bench-scale", {"rows": [], "local_rows": []})
+    """A full-batch training step as the graph grows, beside the same work without what bounds it."""
+    found = results.measurements.get("bench-scale", {"rows": [], "local_rows": [], "kept_rows": []})
+    kept = {row["edges"]: f"{row['step_seconds']:.3g}" for row in found["kept_rows"]}
     rows = [
         [
             f"{row['edges']:,}",
             f"{row['nodes']:,}",
             f"{row['step_seconds']:.3g}",
             f"{twin['step_seconds']:.3g}",
+            kept.get(row["edges"], "–"),
             f"{row['peak_bytes'] / 1e9:.1f}",
         ]
         for row, twin in zip(found["rows"], found["local_rows"], strict=True)
     ]
-    return markdown(["directed edges", "nodes", "step, s", "senders in the cache, s", "peak memory, GB"], rows)
+    heads = ["step, s", "senders in the cache, s", "freed memory kept, s", "peak memory, GB"]
+    return markdown(["directed edges", "nodes", *heads], rows)
 
 
 def fuzz(results: Results) -> str:

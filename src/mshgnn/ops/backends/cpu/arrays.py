@@ -66,23 +66,13 @@ def single(sums: npt.NDArray[np.float64]) -> Tensor:
     return torch.from_numpy(sums.sum(0)).float()
 
 
-def sum_senders(chunks: Sequence[Chunk], parts: Sequence[Tensor], num_senders: int, width: int) -> Tensor:
-    """The gradients of all senders from those of the chunks, added in the order of the chunks."""
-    if len(parts) == 1 and parts[0].size(0) == num_senders:
-        return parts[0]
-    total = torch.empty(num_senders, width)
-    add_senders(chunks, parts, total)
-    return total
-
-
 def add_senders(chunks: Sequence[Chunk], parts: Sequence[Tensor], total: Tensor) -> None:
-    """Fill ``total [S, width]``, a view of any strides, with the sums of the chunks' gradients."""
+    """Add the gradients ``parts`` of ``chunks``, in their order, to ``total [S, width]``, a view of any strides."""
     num_senders = total.size(0)
     array, arrays = total.numpy(), [part.numpy() for part in parts]
 
     def work(block: int) -> None:
         first, last = block * SENDER_BLOCK, min((block + 1) * SENDER_BLOCK, num_senders)
-        array[first:last] = 0
         for chunk, part in zip(chunks, arrays, strict=True):
             low, high = max(first, chunk.low), min(last, chunk.high)
             if low < high:

@@ -100,13 +100,11 @@ def backward(
     F, padded, rank, num_bands = phases.num_projections, kept.padded, phases.rank, inputs.frequencies.numel()
     width, chunks = (rank + 1) * padded, kept.plan.chunks
     both = phases.sender is None
-    # The receiver's half is written by the kernels, the sender's is added up: in one table if there is one.
-    alone = len(chunks) == 1
-    make = torch.zeros if alone else torch.empty
-    table = make(phases.num_receivers, width * (2 if both else 1))
-    senders = table[:, width:] if both else make(phases.num_senders, width)
-    sums = [senders] if alone else [torch.empty(chunk.high - chunk.low, width) for chunk in chunks]
-    stride, start = (table.size(1), width) if alone and both else (width, 0)
+    # The receiver's half is written by the kernels, the sender's is added up: in one table if there is one. The first
+    # chunk adds to the table itself, each other one to a buffer of its own.
+    table = torch.empty(phases.num_receivers, width * (2 if both else 1))
+    senders = table[:, width:].zero_() if both else torch.zeros(phases.num_senders, width)
+    sums = [torch.empty(chunk.high - chunk.low, width) for chunk in chunks[1:]]
     found: dict[str, Tensor | None] = {
         name: torch.empty(tensor.size(0), *([padded] if tensor.dim() > 1 else []))
         if needs[name] and tensor is not None
@@ -122,15 +120,17 @@ def backward(
 
     def work(index: int) -> None:
         chunk = chunks[index]
-        target = table if alone and both else sums[index] if alone else sums[index].zero_()
+        if index:
+            target, start, low = sums[index - 1].zero_(), 0, chunk.low
+        else:
+            target, start, low = (table, width, 0) if both else (senders, 0, 0)
         kernel(
-            chunk.first, chunk.last, *kept.arguments, *shared, target.numpy().reshape(-1), stride, start,
-            0 if alone else chunk.low, *rows, frequency_sums[index], gate_sums[index],
+            chunk.first, chunk.last, *kept.arguments, *shared, target.numpy().reshape(-1), target.size(1), start, low,
+            *rows, frequency_sums[index], gate_sums[index],
         )  # fmt: skip
 
     run_chunks(work, len(chunks))
-    if not alone:
-        add_senders(chunks, sums, senders)
+    add_senders(chunks[1:], sums, senders)
     found["receiver"] = _trimmed(table, F, padded)
     if not both:
         found["sender"] = _trimmed(senders, F, padded)

@@ -19,6 +19,7 @@ from torch.nn.functional import pad
 
 from mshgnn.ops.backends.cpu.arrays import (
     Floats,
+    add_senders,
     are_doubling,
     flat,
     gating_of,
@@ -27,7 +28,6 @@ from mshgnn.ops.backends.cpu.arrays import (
     make_outputs,
     per_edge,
     single,
-    sum_senders,
 )
 from mshgnn.ops.backends.cpu.compile import kernels, register_width
 from mshgnn.ops.backends.cpu.plan import Cost, Plan, plan_for
@@ -197,7 +197,9 @@ def backward(
     outputs = flat(found["phase"]), flat(found["edge_phase"]), flat(found["edge_weight"])
     arriving = flat(grad_S), flat(grad_G)
     needs_weight = needs["weight"]
-    sender_sums = [torch.empty(chunk.high - chunk.low, D) for chunk in chunks]
+    # The first chunk adds to the result itself, each other one to a buffer of its own.
+    senders = torch.zeros(x_sender.size(0), D)
+    sums = [torch.empty(chunk.high - chunk.low, D) for chunk in chunks[1:]]
     weight_sums = torch.empty(len(chunks) if needs_weight else 0, receiver_width, F * D)
     bias_sums = np.zeros((len(chunks), F * D))
     frequency_sums = np.zeros((len(chunks), num_bands * F if needs["frequencies"] else 0))
@@ -206,7 +208,7 @@ def backward(
 
     def work(index: int) -> None:
         chunk = chunks[index]
-        flat_sender = sender_sums[index].zero_().numpy().reshape(-1)
+        flat_sender = (sums[index - 1].zero_() if index else senders).numpy().reshape(-1)
         with _workspaces.one() as workspace:
             buffer = workspace.tile(layer)
             grad_tile = buffer.numpy().reshape(-1)
@@ -218,7 +220,7 @@ def backward(
                     torch.mm(x, layer.by_feature, out=part)
                 kernel(
                     lo, hi, 0 if kept else lo, tile, *layer.arrays, p, kept is not None, grad_tile, *arriving,
-                    chunk.low, flat_sender, bias_sums[index], *outputs, frequency_sums[index], gate_sums[index],
+                    chunk.low if index else 0, flat_sender, bias_sums[index], *outputs, frequency_sums[index], gate_sums[index],
                 )  # fmt: skip
                 if needs_weight and lo == chunk.first:
                     torch.mm(x.t(), part, out=weight_sums[index])
@@ -229,7 +231,8 @@ def backward(
 
     run_chunks(work, len(chunks), with_blas=True)
     if needs["x_sender"]:
-        found["x_sender"] = sum_senders(chunks, sender_sums, x_sender.size(0), D)[:, :width].contiguous()
+        add_senders(chunks[1:], sums, senders)
+        found["x_sender"] = senders[:, :width].contiguous()
     if needs_weight:
         sums = torch.from_numpy(weight_sums.numpy().sum(0)).t().contiguous().view(F, D, receiver_width)
         found["weight"] = sums[:num_projections, :width].reshape(weight.shape)
