@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import re
 import subprocess
 import sys
@@ -66,32 +65,6 @@ print((before - psutil.Process().memory_info().rss) / 2**20)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert float(done.stdout) > 0.8 * 4000 * 8 / 1024
-
-
-TRANSPARENT = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-
-
-@pytest.mark.skipif(
-    not TRANSPARENT.is_file() or "[never]" in TRANSPARENT.read_text(), reason="the system has no large pages"
-)
-@pytest.mark.parametrize(("setting", "expected"), [(None, True), ("0", False)], ids=["ours", "the user's"])
-def test_large_tensors_lie_in_large_pages_unless_the_user_says_no(setting: str | None, expected: bool) -> None:
-    if "[always]" in TRANSPARENT.read_text() and not expected:
-        pytest.skip("here the system gives large pages to everyone")
-    script = """
-from pathlib import Path
-import mshgnn.machine
-mshgnn.machine.keep_freed_blocks()
-import torch
-tensor = torch.ones(2**24)
-print(Path("/proc/self/smaps_rollup").read_text().split("AnonHugePages:")[1].split()[0])
-"""
-    environment = {name: value for name, value in os.environ.items() if name != machine.LARGE_PAGES_VARIABLE}
-    if setting is not None:
-        environment[machine.LARGE_PAGES_VARIABLE] = setting
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert (int(done.stdout) > 2**15) == expected  # kB; the tensor has 2^16
 
 
 def test_the_old_number_of_threads_comes_back_even_after_an_error() -> None:

@@ -55,16 +55,6 @@ def threads(count: int) -> Iterator[None]:
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_MMAP_MAX = -1, -3, -4  # of malloc.h
 LARGE_BLOCK = 64 * 1024
 NEVER = 2**31 - 1
-LARGE_PAGES_VARIABLE = "THP_MEM_ALLOC_ENABLE"  # of torch
-
-
-def use_large_pages() -> None:
-    """Ask the system for large pages behind large tensors, in this process and those that it starts.
-
-    The system clears every page that a process touches first, and 2 MB at once cost it far less than 512 small pages.
-    Torch asks for them where its variable is set before its first tensor; a user's own setting stays.
-    """
-    os.environ.setdefault(LARGE_PAGES_VARIABLE, "1")
 
 
 def keep_freed_blocks() -> None:
@@ -72,10 +62,8 @@ def keep_freed_blocks() -> None:
 
     A layer that makes a row for every edge allocates hundreds of MB per step. By default glibc returns such blocks to
     the system, which then clears each page again at the next step: on a whole graph up to half of the time goes there.
-    Where ``MSHGNN_MEMORY`` states a limit, they are returned nevertheless: blocks that are kept count. Either way fresh
-    blocks come in large pages.
+    Where ``MSHGNN_MEMORY`` states a limit, they are returned nevertheless: blocks that are kept count.
     """
-    use_large_pages()
     if MEMORY_VARIABLE in os.environ:
         return_freed_blocks()
         return

@@ -35,7 +35,6 @@ from mshgnn.machine import (
     reset_peak_memory,
     resident_memory_bytes,
     return_freed_blocks,
-    use_large_pages,
 )
 
 SHARES = (0.08, 0.016)  # of nodes that train and validate, those of ogbn-products
@@ -158,7 +157,6 @@ def full_step(num_edges: int, per_node: int, threads: int) -> dict[str, Any]:
     from mshgnn.training.parts import prepare
     from mshgnn.training.settings import TrainingSettings
 
-    use_large_pages()
     return_freed_blocks()  # so that the peak is what is needed at once
     torch.set_num_threads(threads)
     torch.manual_seed(SEED)

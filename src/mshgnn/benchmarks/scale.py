@@ -57,13 +57,12 @@ def run_one(num_edges: int, steps: int, threads: int, variant: Variant) -> dict[
     near the receiver, so that its data is in the cache: the difference is what far memory costs. ``kept`` reuses freed
     blocks as ``mshgnn run`` does: the difference is what fresh pages cost.
     """
-    from mshgnn.machine import keep_freed_blocks, peak_memory_bytes, use_large_pages
+    from mshgnn.machine import keep_freed_blocks, peak_memory_bytes
     from mshgnn.nn import MSHGNN
     from mshgnn.ops import receiver_csr
 
     if variant == "kept":
         keep_freed_blocks()
-    use_large_pages()
     torch.set_num_threads(threads)
     torch.manual_seed(0)
     num_nodes = max(num_edges // EDGES_PER_NODE, 2)

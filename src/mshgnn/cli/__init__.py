@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from mshgnn import __version__
+from mshgnn.cli.large_pages import ask_for_large_pages
 from mshgnn.errors import UserError
 
 app = typer.Typer(
@@ -26,11 +27,14 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None:
     """Harmonic message passing on graphs: data, experiments, benchmarks."""
+    if context.invoked_subcommand != "bench":  # it measures layers as they are in a user's own program
+        ask_for_large_pages()
 
 
 def _assemble() -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mshgnn.cli.large_pages import ask_for_large_pages
 from mshgnn.errors import UserError
 
 bench_app = typer.Typer(help="Benchmarks: every figure is a ratio measured in one run.", invoke_without_command=True)
@@ -78,6 +79,7 @@ def scale(
 
     Example: mshgnn bench scale --largest 1e7
     """
+    ask_for_large_pages()
     import torch
 
     from mshgnn.benchmarks.scale import EDGES, plot
@@ -113,6 +115,7 @@ def huge(
 
     Example: mshgnn bench huge graph/ --edges 1e6 --memory 1G
     """
+    ask_for_large_pages()
     from mshgnn.benchmarks.huge import huge as measure
 
     results = measure(folder, int(edges), memory, steps, threads, print)

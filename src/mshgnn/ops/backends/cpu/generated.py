@@ -220,7 +220,8 @@ def backward(
                     torch.mm(x, layer.by_feature, out=part)
                 kernel(
                     lo, hi, 0 if kept else lo, tile, *layer.arrays, p, kept is not None, grad_tile, *arriving,
-                    chunk.low if index else 0, flat_sender, bias_sums[index], *outputs, frequency_sums[index], gate_sums[index],
+                    chunk.low if index else 0, flat_sender, bias_sums[index], *outputs, frequency_sums[index],
+                    gate_sums[index],
                 )  # fmt: skip
                 if needs_weight and lo == chunk.first:
                     torch.mm(x.t(), part, out=weight_sums[index])
