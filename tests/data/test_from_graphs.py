@@ -150,7 +150,9 @@ def test_a_wish_that_does_not_fit_is_refused_with_what_does(wish: dict[str, Any]
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (graph(x=None), "graph 1: x must be"),
+        (graph(x=None), "graph 1: x must be .* missing, and so is num_nodes"),
+        (graph(x=None, num_nodes=3), "graph 1: x must be there for all graphs or for none; the first graph has it"),
+        (graph(x=None, num_nodes=3, z=torch.ones(3)), "graph 1: x must be .* missing, and nodes have z"),
         (graph(x=torch.ones(3, 2).to_sparse()), "dense tensor"),
         (graph(x=torch.ones(3, 2, 2)), r"\[3, 2, 2\]"),
         (graph(x=torch.ones(3, 2, dtype=torch.complex64)), "dense"),
@@ -266,12 +268,35 @@ def test_networkx_graphs() -> None:
     assert from_graphs(made, task="node").labels().tolist() == [0, 1, 1]
 
 
+def test_graphs_without_features_get_their_degrees() -> None:
+    star, path = nx.star_graph(3), nx.path_graph(4)
+    star.graph["y"], path.graph["y"] = 0, 1
+    dataset = from_graphs([star, path])
+    assert (dataset.num_features, dataset.degree_columns) == (4, 4)
+    assert [graph.x.argmax(dim=1).tolist() for graph in dataset] == [[3, 1, 1, 1], [1, 2, 2, 1]]
+    lonely = Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=3, y=torch.tensor([0, 1, 0]))
+    nodes = from_graphs(lonely, task="node")
+    assert nodes[0].x.tolist() == [[0, 1], [0, 1], [1, 0]]
+    assert "x" not in lonely, "the given graph stays as it is"
+    assert from_graphs([graph()]).degree_columns == 0
+
+
 def test_networkx_graphs_that_do_not_fit_are_refused_in_a_sentence() -> None:
-    bare, mixed = nx.path_graph(2), nx.path_graph(2)
+    named, mixed = nx.path_graph(2), nx.path_graph(2)
+    nx.set_node_attributes(named, {0: 30, 1: 41}, "age")
+    nx.set_node_attributes(named, {0: "a", 1: "b"}, "club")
     mixed.nodes[0]["x"] = 1.0
-    for bad, message in ((bare, "x must be"), (mixed, "same attributes"), (nx.Graph(), "no nodes")):
+    for bad, message in (
+        (named, "x must be .* it is missing, and nodes have age, club: put into x what the model shall see"),
+        (mixed, "same attributes"),
+        (nx.Graph(), "no nodes"),
+        (nx.path_graph(2), "y is missing"),
+    ):
         with pytest.raises(DataError, match=f"graph 0: .*{message}"):
             from_graphs([bad])
+    for odd in ("three", None, 2.5, -1, 0, 10**9):
+        with pytest.raises(DataError, match="graph 0: "):
+            from_graphs([Data(edge_index=torch.empty(2, 0, dtype=torch.long), num_nodes=odd, y=1)])
 
 
 def test_a_pyg_data_set() -> None:

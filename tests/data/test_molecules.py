@@ -176,3 +176,16 @@ def test_a_weight_that_is_none_is_refused_with_its_place(tmp_path: Path, weight:
         load_own(path, weight_column="w")
     with pytest.raises(DataError, match="line 1: no column 'v'"):
         load_own(path, weight_column="v", target="y")
+
+
+def test_rows_with_a_bad_weight_part_or_target_are_left_out_where_that_is_wished(tmp_path: Path) -> None:
+    path = tmp_path / "m.csv"
+    rows = ["CC,1,train,1", "CCC,1,train,-1", "CCO,1,tset,1", "CO,inf,val,1", "C,0,test,2", "C1CC,0,train,x"]
+    path.write_text("smiles,target,split,w\n" + "\n".join(rows) + "\n")
+    read = read_own(path, Asked(weight="w", on_error="skip"))
+    assert [row for row, _ in read.skipped] == [1, 2, 3, 5]
+    reasons = "; ".join(reason for _, reason in read.skipped)
+    for reason in ("line 3: column 'w': a weight must not be negative: '-1'", "line 4: column 'split': train, val"):
+        assert reason in reasons
+    assert read.dataset.labels().tolist() == [1, 0]
+    assert [graph.split for graph in read.dataset.graphs] == ["train", "test"]

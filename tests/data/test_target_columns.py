@@ -11,11 +11,17 @@ from data_helpers import SMALL, write_tu
 
 from mshgnn.data import DataError, load_own, load_splits, read_own
 from mshgnn.data.readers.asked import Asked
-from mshgnn.data.readers.target_columns import read_targets
+from mshgnn.data.readers.bad_rows import BadRows
+from mshgnn.data.readers.target_columns import TargetColumns, read_targets
+
+
+def read_columns(columns: dict[str, list[Any]], bad: BadRows | None = None, **asked: Any) -> TargetColumns:
+    bad = BadRows("stop") if bad is None else bad
+    return read_targets(columns, lambda row, name: f"row {row}: {name}", Asked(**asked), bad)
 
 
 def understood(*cells: Any, **asked: Any) -> tuple[str, tuple[str, ...], list[float]]:
-    read = read_targets({"y": list(cells)}, lambda row, name: f"row {row}: {name}", Asked(**asked))
+    read = read_columns({"y": list(cells)}, **asked)
     return read.objective, read.class_names, read.values[:, 0].tolist()
 
 
@@ -45,13 +51,45 @@ def test_a_word_among_numbers_is_blamed_in_its_own_row(cells: list[Any], row: in
         understood(*cells)
 
 
+def test_an_amount_among_words_is_blamed_in_its_own_row() -> None:
+    with pytest.raises(DataError, match=r"row 2: y: target must be a whole number or a word, not 0\.5"):
+        understood("a", "b", "0.5", "a")
+
+
+@pytest.mark.parametrize(
+    ("columns", "asked", "objective", "wrong", "kept"),
+    [
+        ({"y": ["0.5", "oops", "1.5", "inf", "2"]}, {}, "regress", {1: "'oops'", 3: "'inf'"}, [0.5, 1.5, 2]),
+        ({"y": ["b", "a", "0.5", "b"]}, {}, "classify", {2: "not 0.5"}, [1, 0, 1]),
+        ({"y": [str(n) for n in range(30)] + ["inf"]}, {"objective": "regress"}, "regress", {30: "'inf'"}, range(30)),
+        ({"y": ["1", "0", "inf"]}, {}, "classify", {2: "'inf'"}, [1, 0]),
+        ({"y": ["1", "0.5", "0"], "z": ["1", "1", "0"]}, {"objective": "multilabel"}, "multilabel",
+         {1: "labels are 0 or 1, not '0.5'"}, [1, 0]),
+        ({"y": ["1", "2", "3"], "z": ["1.5", "low", "2"]}, {}, "regress",
+         {1: "several targets must be numbers"}, [1, 3]),
+    ],
+)  # fmt: skip
+def test_rows_with_a_target_that_cannot_be_right_are_noted_and_missing(
+    columns: dict[str, list[Any]], asked: dict[str, Any], objective: str, wrong: dict[int, str], kept: list[float]
+) -> None:
+    bad = BadRows("skip")
+    read = read_columns(columns, bad, **asked)
+    assert read.objective == objective
+    assert list(bad) == list(wrong)
+    assert all(bad[row].startswith(f"row {row}: ") and reason in bad[row] for row, reason in wrong.items())
+    assert read.values[list(bad)].isnan().all()
+    assert read.values[[row for row in range(len(read.values)) if row not in bad], 0].tolist() == list(kept)
+    with pytest.raises(DataError, match=f"row {next(iter(wrong))}: "):
+        read_columns(columns, **asked)
+
+
 def test_true_and_false_are_labels_among_several_targets() -> None:
     columns = {"a": ["True", "false", ""], "b": ["0", "1", "1"]}
-    read = read_targets(columns, lambda row, name: f"row {row}: {name}", Asked())
+    read = read_columns(columns)
     assert read.objective == "multilabel"
     assert read.values.nan_to_num(nan=-1).tolist() == [[1, 0], [0, 1], [-1, 1]]
     with pytest.raises(DataError, match="row 1: a: several targets must be numbers, not 'no'"):
-        read_targets({"a": ["1", "no"], "b": ["0", "1"]}, lambda row, name: f"row {row}: {name}", Asked())
+        read_columns({"a": ["1", "no"], "b": ["0", "1"]})
 
 
 def jsonl(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -89,6 +127,37 @@ def test_bad_lines_of_jsonl_are_left_out_where_that_is_wished(tmp_path: Path) ->
     assert [(row, str(path) in reason) for row, reason in read.skipped] == [(0, True), (3, True)]
     with pytest.raises(DataError, match="line 1: "):
         read_own(path)
+
+
+def test_a_bad_target_of_jsonl_is_left_out_where_that_is_wished(tmp_path: Path) -> None:
+    path = jsonl(tmp_path / "g.jsonl", [{"target": word} for word in ("a", [1], "b", 0.5, "a")])
+    read = read_own(path, Asked(on_error="skip"))
+    assert [row for row, _ in read.skipped] == [1, 3]
+    assert "line 4: target 'target': " in dict(read.skipped)[3]
+    assert read.dataset.labels().tolist() == [0, 1, 0]
+    with pytest.raises(DataError, match="line 1: target 'target': not a number: 'a'"):
+        load_own(jsonl(path, [{"target": "a"}] * 3), objective="regress", on_error="skip")
+
+
+def test_a_node_with_a_bad_target_stays_without_one_where_that_is_wished(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    line = {"node_targets": ["a", 0.5, "b", "a"], "num_nodes": 4}
+    path = jsonl(tmp_path / "g.jsonl", [line])
+    assert load_own(path, on_error="skip").labels().tolist() == [0, -1, 1, 0]
+    assert "node 1: target must be a whole number or a word, not 0.5: without a target, of 4 nodes" in caplog.text
+    path.write_text(path.read_text() + "{\n")
+    with pytest.raises(DataError, match="line 2: "):  # no node of it could be left out
+        load_own(path, on_error="skip")
+
+
+def test_a_graph_of_a_tu_folder_with_a_bad_target_is_left_out_where_that_is_wished(tmp_path: Path) -> None:
+    folder = write_tu(tmp_path / "b", SMALL | {"graph_attributes": "0\n1.5\n1\n"})
+    read = read_own(folder, Asked(target=("attribute",), objective="classify", on_error="skip"))
+    assert read.dataset.labels().tolist() == [0, 1]
+    assert [row for row, _ in read.skipped] == [1]
+    again = read_own(folder, Asked(schema=read.schema, on_error="skip"))
+    assert (again.dataset.labels().tolist(), [row for row, _ in again.skipped]) == ([0, 1], [1])
 
 
 def test_directed_edges_of_jsonl_and_npz_go_one_way(tmp_path: Path) -> None:

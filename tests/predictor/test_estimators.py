@@ -169,10 +169,42 @@ def test_mistakes_are_one_line() -> None:
         fitted.predict([Data(x=torch.full((2, 1), torch.nan), edge_index=torch.empty(2, 0, dtype=torch.long))])
 
 
-def test_graphs_of_networkx_are_refused_rather_than_trained_on_their_own_targets() -> None:
-    made = [nx.path_graph(3, create_using=nx.Graph) for _ in range(6)]
-    with pytest.raises(DataError, match="graph 0: must be a PyG Data, not Graph"):
-        MSHGraphClassifier(epochs=1).fit(made, [0, 1] * 3)
+def test_graphs_of_networkx_are_taken_and_those_without_features_have_degrees() -> None:
+    made = [nx.star_graph(4) if index % 2 else nx.cycle_graph(5) for index in range(24)]
+    kinds = ["star" if index % 2 else "ring" for index in range(24)]
+    for graph in made:
+        graph.graph["y"] = 7  # given targets count, not those of the graphs
+    model = MSHGraphClassifier("gcn", SMALL, epochs=30, learning_rate=0.02).fit(made, kinds)
+    assert (model.n_features_in_, model.score(made, kinds)) == (5, 1.0)
+    assert model.predict([nx.star_graph(9)]).tolist() == ["star"], "a higher degree shares the last column"
+    bare = [Data(edge_index=torch.tensor(list(g.to_directed().edges)).t(), num_nodes=5) for g in made]
+    assert np.allclose(model.predict_proba(bare), model.predict_proba(made), atol=1e-6)
+    assert len(cross_val_score(MSHGraphClassifier("gcn", SMALL, epochs=1), made, kinds, cv=2)) == 2
+    numbers = MSHGraphRegressor("gcn", SMALL, epochs=1).fit(made)
+    assert numbers.predict(made[:2]).shape == (2,)
+    with pytest.raises(DataError, match="graph 1: expected a PyG Data or a networkx graph, not a list"):
+        model.predict([made[0], []])
+
+
+def test_nodes_of_a_networkx_graph_keep_their_order() -> None:
+    graph, y = ring()
+    same = nx.DiGraph(graph.edge_index.t().tolist())
+    nx.set_node_attributes(same, {node: row.tolist() for node, row in enumerate(graph.x)}, "x")
+    order = list(same)
+    first = MSHNodeClassifier(graph, "gcn", SMALL, epochs=3).fit(order[:40], y[order[:40]])
+    second = MSHNodeClassifier(same, "gcn", SMALL, epochs=3).fit(np.arange(40), y[order[:40]])
+    assert np.allclose(first.predict_proba(order), second.predict_proba(np.arange(60)), atol=1e-5)
+
+
+def test_targets_that_are_no_numbers_are_one_line() -> None:
+    X, y, _ = graphs(20)
+    with pytest.raises(DataError, match=r"y must hold numbers \(could not convert"):
+        MSHGraphRegressor("gcn", SMALL).fit(X, y)
+    for graph in X:
+        graph.y = 1
+    X[3].y = [1, 2]
+    with pytest.raises(DataError, match="y must hold as many targets for every graph"):
+        MSHGraphRegressor("gcn", SMALL).fit(X)
 
 
 def test_without_a_seed_every_fit_draws_its_own() -> None:

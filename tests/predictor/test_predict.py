@@ -176,6 +176,27 @@ def test_classes_have_probabilities_and_an_unseen_one_is_refused(tmp_path: Path)
     (tmp_path / "new.csv").write_text("smiles,kind\nCC,alkane\nCCN,amine\n")
     with pytest.raises(DataError, match=r"line 3: column 'kind': class 'amine' was not in the training data"):
         evaluate_file(model, tmp_path / "new.csv")
+    found = evaluate_file(model, tmp_path / "new.csv", on_error="skip")
+    assert (found.items, found.failed) == (1, 1)
+
+
+def test_rows_with_a_bad_target_count_as_unread_where_that_is_wished(trained: Path, tmp_path: Path) -> None:
+    model, data = Ensemble.load(trained), molecules(tmp_path / "new.csv", rows=20, seed=3)
+    header, *lines = data.read_text().splitlines()
+    bad = [lines[0].replace(lines[0].split(",")[2], "oops"), "x,C1CC,0.5,alkane,0,", *lines[2:]]
+    (tmp_path / "bad.csv").write_text("\n".join([header, *bad]) + "\n")
+    (tmp_path / "good.csv").write_text("\n".join([header, *lines[2:]]) + "\n")
+    with pytest.raises(DataError, match="line 3: column 'smiles': not a molecule"):
+        evaluate_file(model, tmp_path / "bad.csv")
+    found = evaluate_file(model, tmp_path / "bad.csv", on_error="skip")
+    assert (found.items, found.failed) == (18, 2)
+    assert found.first_problem.endswith("bad.csv: line 2: column 'logp': not a number: 'oops'")
+    assert found.metrics == pytest.approx(evaluate_file(model, tmp_path / "good.csv").metrics, rel=1e-5)
+    written = predict_file(model, tmp_path / "bad.csv", tmp_path / "out.csv")
+    assert (written.rows, written.failed) == (20, 1)  # a target is not needed to predict
+    (tmp_path / "bad.csv").write_text(f"{header}\n{bad[0]}\n")
+    with pytest.raises(DataError, match=r"every target is blank, or cannot be read: .*'oops'"):
+        evaluate_file(model, tmp_path / "bad.csv", on_error="skip")
 
 
 def test_labels_with_blanks(tmp_path: Path) -> None:

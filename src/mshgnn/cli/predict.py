@@ -66,7 +66,9 @@ def evaluate(
         typer.echo(f"{name}: {KNOWN_METRICS[name].as_text(value)}")
     if found.held is not None and found.promised is not None:
         typer.echo(f"intervals hold {100 * found.held:.1f} % of the values, promised {100 * found.promised:.0f} %")
-    typer.echo(f"{found.items:,} rows" + (f", {found.failed:,} could not be read" if found.failed else ""))
+    typer.echo(f"{found.items:,} rows")
+    if found.failed:
+        typer.echo(f"mshgnn: {found.failed:,} rows could not be read, the first: {found.first_problem}", err=True)
 
 
 def embed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -11,8 +12,13 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from mshgnn.data.dataset import DataError, GraphDataset, Metric, Objective, Task, content_checksum
+from mshgnn.data.dataset import WEIGHT, DataError, GraphDataset, Metric, Objective, Task, content_checksum
+from mshgnn.data.limits import check_limit
 from mshgnn.data.targets import Wish, finite, settle, stacked
+from mshgnn.data.transforms import DEGREE_CAP, set_degree
+
+NO_FEATURES = {"y", "train_mask", "val_mask", "test_mask", WEIGHT}
+"""What nodes may carry besides ``x``."""
 
 
 def from_graphs(
@@ -29,11 +35,12 @@ def from_graphs(
     """Check graphs and make the data set object of them.
 
     Numbers of any dtype are converted (the given graphs stay as they are); ``edge_weight`` becomes a column of
-    ``edge_attr``. Anything that would fail or mislead later is refused here, with the graph's position.
+    ``edge_attr``. Graphs whose nodes have no features get their degrees, one-hot. Anything that would fail or mislead
+    later is refused here, with the graph's position.
 
     Args:
-        graphs: PyG ``Data`` objects, a PyG data set, or networkx graphs whose nodes carry ``x`` (and ``y``) and, for
-            graph tasks, ``graph.graph["y"]``. One graph may come without a list.
+        graphs: PyG ``Data`` objects, a PyG data set, or networkx graphs whose nodes carry ``x`` or nothing (and ``y``)
+            and, for graph tasks, ``graph.graph["y"]``. One graph may come without a list.
         name: what messages and tables call it.
         task: ``graph``: one target for each graph; ``node``: one for each node of a single graph.
         num_classes: classes, where not all of them occur.
@@ -61,6 +68,10 @@ def from_graphs(
         except ValueError as error:
             raise DataError(f"{name}: graph {index}: {error}") from error
         checked.append(graph)
+    degrees = "x" not in checked[0]
+    if degrees:
+        checked = [copy.copy(graph) for graph in checked]
+        set_degree(checked, DEGREE_CAP, name)
     wish = Wish(objective, metric, num_classes, tuple(class_names), tuple(target_names))
     targets = settle(name, task, stacked(parts), wish)
     final = [
@@ -79,7 +90,16 @@ def from_graphs(
         objective=targets.objective,
         class_names=targets.class_names,
         target_names=targets.target_names,
+        degree_columns=int(final[0].x.shape[1]) if degrees else 0,
     )
+
+
+def as_data(given: object, task: Task) -> Data:
+    """A graph as PyG's; a networkx graph is converted, anything else is a ``ValueError``."""
+    graph = _from_networkx(given, task) if _is_networkx(given) else given
+    if not isinstance(graph, Data):
+        raise ValueError(f"expected a PyG Data or a networkx graph, not {_a(graph)}")
+    return graph
 
 
 def _listed(graphs: Iterable[Any] | Data, name: str) -> list[Any]:
@@ -93,17 +113,17 @@ def _listed(graphs: Iterable[Any] | Data, name: str) -> list[Any]:
 
 def _checked(given: object, task: Task) -> Data:
     """The graph with features and edges in the data set's dtypes; ``ValueError`` says what is wrong with it."""
-    graph = _from_networkx(given, task) if _is_networkx(given) else given
-    if not isinstance(graph, Data):
-        raise ValueError(f"expected a PyG Data or a networkx graph, not {_a(graph)}")
+    graph = as_data(given, task)
     x = _tensor(graph, "x")
+    changes: dict[str, Tensor] = {}
     if x is None:
-        raise ValueError("x must be features [nodes, features]; it is missing (torch.ones(n, 1) if there are none)")
-    x = _floats(x.unsqueeze(1) if x.dim() == 1 else x, "x", "[nodes, features]")
-    if x.shape[0] == 0:
+        nodes = _counted_nodes(graph, given)
+    else:
+        changes["x"] = _floats(x.unsqueeze(1) if x.dim() == 1 else x, "x", "[nodes, features]")
+        nodes = len(changes["x"])
+    if nodes == 0:
         raise ValueError("it has no nodes")
-    edge_index = _edges(_tensor(graph, "edge_index"), x.shape[0])
-    changes: dict[str, Tensor] = {"x": x, "edge_index": edge_index}
+    edge_index = changes["edge_index"] = _edges(_tensor(graph, "edge_index"), nodes)
     columns = [
         _floats(value.unsqueeze(1) if value.dim() == 1 else value, key, f"[{edge_index.shape[1]}, columns]")
         for key in ("edge_attr", "edge_weight")
@@ -121,8 +141,32 @@ def _checked(given: object, task: Task) -> Data:
     return changed
 
 
+def _counted_nodes(graph: Data, given: Any) -> int:
+    """How many nodes a graph without ``x`` has; one whose nodes carry something else is not without features."""
+    if _is_networkx(given):
+        carried = {str(key) for _, attributes in given.nodes(data=True) for key in attributes}
+    else:
+        if graph.get("num_nodes") is None:  # PyG would guess it from the edges
+            raise ValueError("x must be features [nodes, features]; it is missing, and so is num_nodes")
+        carried = set(graph.node_attrs())
+    if others := sorted(carried - NO_FEATURES):
+        raise ValueError(
+            f"x must be features [nodes, features]; it is missing, and nodes have {', '.join(others)[:100]}: "
+            "put into x what the model shall see"
+        )
+    try:
+        nodes = operator.index(graph.num_nodes)
+    except TypeError:
+        raise ValueError(f"num_nodes must be a whole number, not {_a(graph.num_nodes)}") from None
+    check_limit("nodes", nodes, "its nodes")
+    return max(nodes, 0)
+
+
 def _check_like_first(graph: Data, first: Data, num_targets: int, first_targets: int) -> None:
-    if graph.x.shape[1] != first.x.shape[1]:
+    if ("x" in graph) != ("x" in first):
+        there, missing = ("this", "the first") if "x" in graph else ("the first", "this")
+        raise ValueError(f"x must be there for all graphs or for none; {there} graph has it, {missing} one has not")
+    if "x" in graph and graph.x.shape[1] != first.x.shape[1]:
         raise ValueError(f"x has {graph.x.shape[1]} features, the first graph has {first.x.shape[1]}")
     if _edge_dim(graph) != _edge_dim(first):
         raise ValueError(f"edge_attr has {_edge_dim(graph)} columns, the first graph has {_edge_dim(first)}")
@@ -132,7 +176,7 @@ def _check_like_first(graph: Data, first: Data, num_targets: int, first_targets:
 
 def _rows_of_targets(graph: Data, task: Task) -> Tensor:
     """``y`` as ``[1, T]`` or ``[n, T]``."""
-    y, nodes = _tensor(graph, "y"), int(graph.x.shape[0])
+    y, nodes = _tensor(graph, "y"), len(graph.x) if "x" in graph else int(graph.num_nodes)
     rows = 1 if task == "graph" else nodes
     if y is None:
         raise ValueError("y is missing (a missing target?)")

@@ -13,23 +13,46 @@ from torch_geometric.data import Data
 
 from mshgnn.data import DataError, GraphDataset, from_graphs
 from mshgnn.data.dataset import WEIGHT, Objective, Task
+from mshgnn.data.from_graphs import as_data
 
 Array = np.ndarray[Any, Any]
 
 
+def graphs_of(X: Any, task: Task = "graph") -> list[Data]:
+    """The graphs as PyG's, also those of networkx."""
+    graphs: list[Data] = []
+    for graph in X:
+        try:
+            graphs.append(as_data(graph, task))
+        except ValueError as error:
+            raise DataError(f"graph {len(graphs)}: {error}") from error
+    if not graphs:
+        raise DataError("there are no graphs")
+    return graphs
+
+
 def labels_of(X: Sequence[Data], y: Any) -> Array:
     """``y``, or what the graphs carry."""
-    if len(X) == 0:
-        raise DataError("there are no graphs")
     if y is None:
         own = [graph.get("y") for graph in X]
         if any(value is None for value in own):
             raise DataError("y is missing: give it to fit, or to every graph")
-        return torch.cat([value.reshape(1, -1) for value in own]).squeeze(1).numpy()
+        rows = [np.asarray(value).reshape(1, -1) for value in own]
+        if len({row.shape for row in rows}) > 1:
+            raise DataError("y must hold as many targets for every graph")
+        return np.concatenate(rows).squeeze(1) if rows[0].shape[1] == 1 else np.concatenate(rows)
     labels = np.asarray(y)
     if len(labels) != len(X):
         raise DataError(f"{len(labels)} targets for {len(X)} graphs")
     return labels
+
+
+def numbers_of(X: Sequence[Data], y: Any) -> Tensor:
+    """The same as float64, NaN where a number is missing."""
+    try:
+        return torch.from_numpy(labels_of(X, y).astype(np.float64))
+    except (TypeError, ValueError) as error:
+        raise DataError(f"y must hold numbers ({error})") from None
 
 
 def weights_of(given: Any, count: int) -> Tensor | None:
@@ -56,9 +79,6 @@ def dataset_of(
     weights: Tensor | None,
 ) -> GraphDataset:
     """Checked graphs with these targets and weights; one class makes two, of which one is never seen."""
-    for index, graph in enumerate(graphs):
-        if not isinstance(graph, Data):  # whose targets would otherwise be its own, whatever y says
-            raise DataError(f"graph {index}: must be a PyG Data, not {type(graph).__name__}; from_graphs makes them")
     targets = [y] if task == "node" else torch.split(y, 1)
     given = [copy.copy(graph) for graph in graphs]
     for index, (graph, target) in enumerate(zip(given, targets, strict=True)):

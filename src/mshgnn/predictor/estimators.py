@@ -1,4 +1,4 @@
-"""Any model of the registry as a scikit-learn estimator, on lists of PyG ``Data``.
+"""Any model of the registry as a scikit-learn estimator, on lists of PyG ``Data`` or of networkx graphs.
 
 ``MSHGraphClassifier().fit(graphs, y)``; ``cross_val_score``, ``GridSearchCV`` and pipelines take them. Whatever ``fit``
 learns ends with an underscore; ``n_features_in_`` counts the features of a node. Each ``fit`` starts anew.
@@ -27,8 +27,10 @@ from mshgnn.predictor.config import TrainConfig, check_config, settle_options
 from mshgnn.predictor.estimator_inputs import (
     Array,
     dataset_of,
+    graphs_of,
     labels_of,
     node_numbers,
+    numbers_of,
     weights_of,
     without_targets,
 )
@@ -95,6 +97,7 @@ class _Estimator(BaseEstimator):
             dataset.metric,
             target_names=dataset.target_names,
             class_names=dataset.class_names,
+            degree_cap=dataset.degree_columns - 1 if dataset.degree_columns else None,
         )
         order = torch.from_numpy(np.random.default_rng(config.seed).permutation(items))
         count = max(1, round(self.validation * len(order)))
@@ -114,9 +117,7 @@ class _Estimator(BaseEstimator):
 
     def _values(self, X: Sequence[Data]) -> Array:
         check_is_fitted(self, "member_")
-        if len(X) == 0:
-            raise DataError("there are no graphs")
-        return self.member_.compute(self._encode(X), self.device).values.numpy()
+        return self.member_.compute(self._encode(graphs_of(X)), self.device).values.numpy()
 
 
 class MSHGraphClassifier(ClassifierMixin, _Estimator):
@@ -137,12 +138,15 @@ class MSHGraphClassifier(ClassifierMixin, _Estimator):
 
     def fit(self, X: Sequence[Data], y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from graphs and their classes; ``sample_weight`` ``[n]`` says how much each counts in the loss."""
-        labels = labels_of(X, y)
+        graphs = graphs_of(X)
+        labels = labels_of(graphs, y)
         self.classes_ = unique_labels(labels)
         places = torch.from_numpy(np.searchsorted(self.classes_, labels))
-        dataset = dataset_of(X, places, "graph", "classify", len(self.classes_), weights_of(sample_weight, len(X)))
+        dataset = dataset_of(
+            graphs, places, "graph", "classify", len(self.classes_), weights_of(sample_weight, len(graphs))
+        )
         self.n_features_in_ = dataset.num_features
-        self.member_ = self._learn(dataset, np.arange(len(X)))
+        self.member_ = self._learn(dataset, np.arange(len(graphs)))
         return self
 
     def predict_proba(self, X: Sequence[Data]) -> Array:
@@ -161,11 +165,13 @@ class MSHGraphRegressor(RegressorMixin, _Estimator):
 
     def fit(self, X: Sequence[Data], y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from graphs and their numbers, ``[n]`` or ``[n, T]``; ``sample_weight`` as in the classifier."""
-        values = torch.as_tensor(labels_of(X, y)).double()
+        graphs = graphs_of(X)
+        values = numbers_of(graphs, y)
         self.single_ = values.dim() == 1
-        dataset = dataset_of(X, values.reshape(len(X), -1), "graph", "regress", None, weights_of(sample_weight, len(X)))
+        weights = weights_of(sample_weight, len(graphs))
+        dataset = dataset_of(graphs, values.reshape(len(graphs), -1), "graph", "regress", None, weights)
         self.n_features_in_ = dataset.num_features
-        self.member_ = self._learn(dataset, np.arange(len(X)))
+        self.member_ = self._learn(dataset, np.arange(len(graphs)))
         return self
 
     def predict(self, X: Sequence[Data]) -> Array:
@@ -216,25 +222,26 @@ class MSHNodeClassifier(ClassifierMixin, _Estimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the classes ``y`` of the nodes ``X``; ``sample_weight`` has one number for each of them."""
-        nodes, labels = node_numbers(X, self.graph), np.asarray(y)
+        (graph,) = graphs_of([self.graph], "node")
+        nodes, labels = node_numbers(X, graph), np.asarray(y)
         if len(nodes) != len(labels):
             raise DataError(f"{len(labels)} labels for {len(nodes)} nodes")
         self.classes_ = unique_labels(labels)
-        places = torch.full((int(self.graph.num_nodes),), -1)
+        places = torch.full((int(graph.num_nodes),), -1)
         places[torch.from_numpy(nodes)] = torch.from_numpy(np.searchsorted(self.classes_, labels))
         given = weights_of(sample_weight, len(nodes))
         weights = None
         if given is not None:
-            weights = torch.ones(int(self.graph.num_nodes))  # the others have no label to learn from
+            weights = torch.ones(int(graph.num_nodes))  # the others have no label to learn from
             weights[torch.from_numpy(nodes)] = given
-        dataset = dataset_of([self.graph], places, "node", "classify", len(self.classes_), weights)
+        dataset = dataset_of([graph], places, "node", "classify", len(self.classes_), weights)
         self.member_ = self._learn(dataset, nodes)
         return self
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the nodes ``X``, ``[n, classes]``."""
-        values = self._values([self.graph])
-        return values[node_numbers(X, self.graph), : len(self.classes_)]
+        (graph,) = graphs_of([self.graph], "node")
+        return self._values([graph])[node_numbers(X, graph), : len(self.classes_)]
 
     def predict(self, X: Any) -> Array:
         """The class of each of the nodes ``X``."""

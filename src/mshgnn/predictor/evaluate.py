@@ -11,6 +11,7 @@ from torch import Tensor
 
 from mshgnn.data import METRICS, DataError, GraphDataset
 from mshgnn.data.readers.asked import Cell, Row
+from mshgnn.data.readers.bad_rows import BadRows
 from mshgnn.data.readers.target_columns import read_targets
 from mshgnn.predictor.ensemble import Ensemble, OnError
 from mshgnn.predictor.predict import PredictionFailed, columns_of_source, has_named_columns, predicted
@@ -23,35 +24,43 @@ class Evaluation(NamedTuple):
     metrics: dict[str, float]
     items: int
     failed: int
+    first_problem: str
+    """Why the first of the failed rows could not be read."""
     held: float | None
     promised: float | None
 
 
 def evaluate_file(model: Ensemble, path: Path, *, on_error: OnError = "stop") -> Evaluation:
-    """Predict a file and compare with its own targets; a class that was not in the training data is refused."""
+    """Predict a file and compare with its own targets; a class that was not in the training data is none to read."""
     if has_named_columns(model, path):
         _check_columns(model, path)
     values: list[Tensor] = []
     truth: list[Tensor] = []
     rows = failed = 0
+    first = ""
     for piece in predicted(model, path, on_error=on_error):
         rows += len(piece.rows)
-        failed += len(piece.rows) - len(piece.usable)
+        target, bad = _truth(model, [piece.rows[index] for index in piece.usable], on_error)
+        problems = list(piece.problems)
+        for index, reason in bad.items():
+            problems[piece.usable[index]] = reason
+        failed += sum(map(bool, problems))
+        first = first or next(filter(None, problems), "")
         if piece.usable:
-            target = _truth(model, [piece.rows[index] for index in piece.usable])
             known = ~target.isnan().reshape(len(target), -1).all(dim=1)
             values.append(piece.found.values[known])
             truth.append(target[known])
     if not rows:
         raise DataError(f"{path}: there are no rows")
     if not values:
-        raise PredictionFailed(f"{path}: not one row could be read")
+        raise PredictionFailed(f"{path}: not one row could be read, the first: {first}")
     found, target = torch.cat(values), torch.cat(truth)
     if not len(target):
-        raise DataError(f"{path}: every target is blank: there is nothing to compare with")
+        because = f", or cannot be read: {first}" if first else ""
+        raise DataError(f"{path}: every target is blank{because}: there is nothing to compare with")
     if model.schema.objective in ("classify", "rank"):
         target = target.long()
-    return Evaluation(_measured(model, found, target), len(target), failed, *_coverage(model, found, target))
+    return Evaluation(_measured(model, found, target), len(target), failed, first, *_coverage(model, found, target))
 
 
 def _check_columns(model: Ensemble, path: Path) -> None:
@@ -63,15 +72,16 @@ def _check_columns(model: Ensemble, path: Path) -> None:
         )
 
 
-def _truth(model: Ensemble, rows: list[Row]) -> Tensor:
-    """Targets ``[n]`` or ``[n, T]`` as the readers understand them, NaN where they are blank."""
-    names = model.target_names
-    for row in rows:
+def _truth(model: Ensemble, rows: list[Row], on_error: OnError) -> tuple[Tensor, BadRows]:
+    """Targets ``[n]`` or ``[n, T]`` as the readers understand them, NaN where they are blank or in a bad row."""
+    names, bad = model.target_names, BadRows(on_error)
+    for index, row in enumerate(rows):
         if missing := [name for name in names if name not in row.targets]:
-            raise DataError(f"{row.where}: no target {missing[0]!r} to compare with")
-    columns: dict[str, list[Cell]] = {name: [row.targets[name] for row in rows] for name in names}
-    read = read_targets(columns, lambda row, name: f"{rows[row].where}: column {name!r}", model.asked("stop"))
-    return (read.values[:, 0] if model.schema.objective in ("classify", "rank") else read.values).float()
+            bad.add(index, f"{row.where}: no target {missing[0]!r} to compare with")
+    columns: dict[str, list[Cell]] = {name: [row.targets.get(name) for row in rows] for name in names}
+    read = read_targets(columns, lambda row, name: f"{rows[row].where}: column {name!r}", model.asked(on_error), bad)
+    single = model.schema.objective in ("classify", "rank")
+    return (read.values[:, 0] if single else read.values).float(), bad
 
 
 def _measured(model: Ensemble, found: Tensor, target: Tensor) -> dict[str, float]:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from mshgnn.data.dataset import DataError, Metric, Objective
+from mshgnn.data.readers.bad_rows import BadRows
 from mshgnn.data.readers.table import Table
-from mshgnn.data.readers.text import is_blank
+from mshgnn.data.readers.text import TOO_LARGE, is_blank, number
 from mshgnn.data.schema import Schema
 from mshgnn.errors import did_you_mean
 
@@ -71,7 +73,7 @@ class Asked:
                 raise DataError(f"{where}: no target {name!r}; targets are {', '.join(there)[:100]}")
         return names
 
-    def split_of(self, table: Table) -> list[str] | None:
+    def split_of(self, table: Table, bad: BadRows) -> list[str] | None:
         """``train``, ``val``, ``test`` or nothing for every row, where there is such a column."""
         column = self.split or ("split" if "split" in table.columns else None)
         if column is None:
@@ -80,20 +82,22 @@ class Asked:
         for row, cell in enumerate(table.cells(column)):
             word = "" if is_blank(cell) else SPLITS.get(cell.strip().casefold())
             if word is None:
-                raise DataError(f"{table.where(row, column)}: train, val, test or nothing, not {cell[:40]!r}")
-            words.append(word)
+                bad.add(row, f"{table.where(row, column)}: train, val, test or nothing, not {cell[:40]!r}")
+            words.append(word or "")
         return words
 
-    def weights_of(self, table: Table) -> Tensor | None:
+    def weights_of(self, table: Table, bad: BadRows) -> Tensor | None:
         """How much every row counts in the training loss, where a column says so."""
         if self.weight is None or self.schema is not None:
             return None
-        weights = table.numbers([self.weight])[:, 0]
-        if bool((weights < 0).any()):
-            row = int((weights < 0).nonzero()[0])
-            cell = table.cells(self.weight)[row]
-            raise DataError(f"{table.where(row, self.weight)}: a weight must not be negative: {cell[:40]!r}")
-        return weights
+        weights = []
+        for row, cell in enumerate(table.cells(self.weight)):
+            read = 0.0 if row in bad else number(cell)
+            if read is None or not 0 <= read < TOO_LARGE:
+                what = "not a number" if read is None or read > 0 else "a weight must not be negative"
+                bad.add(row, f"{table.where(row, self.weight)}: {what}: {cell[:40]!r}")
+            weights.append(read or 0.0)
+        return torch.tensor(weights, dtype=torch.float32)
 
     def check_ignored(self, path: Path, there: Iterable[str]) -> None:
         """A column to leave out must be there: a misspelt one would be left in without a word."""

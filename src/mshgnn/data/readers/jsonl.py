@@ -14,7 +14,7 @@ number, null where it is missing, or several by name, ``{"a": 0.5, "b": null}``.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -25,7 +25,8 @@ from torch_geometric.utils import coalesce
 from mshgnn.data.dataset import DataError, Task
 from mshgnn.data.limits import FLOAT, check_limit
 from mshgnn.data.readers.asked import SPLITS, Asked, Cell
-from mshgnn.data.readers.read import Read, as_read, say_skipped
+from mshgnn.data.readers.bad_rows import BadRows
+from mshgnn.data.readers.read import Read, as_read
 from mshgnn.data.readers.target_columns import read_targets
 from mshgnn.data.readers.text import TOO_LARGE, ClassName, in_order, text_lines, unreadable
 from mshgnn.data.schema import Schema
@@ -56,12 +57,11 @@ def read_jsonl(path: Path, asked: Asked) -> Read:
     asked.refuse(path, "weight", "id", "split")
     rows: list[Line] = []
     lines: list[int] = []
-    skipped: list[tuple[int, str]] = []
+    bad = BadRows(asked.on_error)
     first: Line | None = None
     edge_width: int | None = None
     nodes = 0
-    skip = asked.on_error == "skip"
-    for number, line in text_lines(path, marked=skip):
+    for number, line in text_lines(path, marked=asked.on_error == "skip"):
         try:
             if unread := unreadable(line):
                 raise ValueError(unread)
@@ -77,16 +77,13 @@ def read_jsonl(path: Path, asked: Asked) -> Read:
         except (ValueError, RecursionError) as error:  # a DataError says itself where
             reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
             reason = reason if isinstance(error, DataError) else f"{path}: line {number}: {reason}"
-            if not skip:
-                raise DataError(reason) from error
-            skipped.append((number - 1, reason))
+            bad.add(number - 1, reason)
             continue
         rows.append(row)
         lines.append(number)
-    if not rows:
-        raise DataError(skipped[0][1] if skipped else f"{path}: there are no graphs")
-    say_skipped(skipped, len(rows) + len(skipped))
-    return _dataset(rows, lines, path, asked, skipped)
+    if not rows or (rows[0].node_targets is not None and bad):  # a line that is all there is cannot be left out
+        raise DataError(next(iter(bad.values()), f"{path}: there are no graphs"))
+    return _dataset(rows, lines, path, asked, bad)
 
 
 def parse_line(line: str, where: str, *, needs_target: bool = True) -> Line:
@@ -249,17 +246,23 @@ def _check_like_first(row: Line, first: Line) -> None:
         )
 
 
-def _dataset(rows: list[Line], lines: list[int], path: Path, asked: Asked, skipped: Sequence[tuple[int, str]]) -> Read:
+def _dataset(rows: list[Line], lines: list[int], path: Path, asked: Asked, bad: BadRows) -> Read:
     first, where = rows[0], f"{path}: line {lines[0]}"
     task: Task = "graph" if first.node_targets is None else "node"
     given = first.targets if first.node_targets is None else {"target": None}
     asked.check_ignored(path, given)
     names = asked.names_among(tuple(given), [name for name in given if name not in asked.ignore], where)
     if first.node_targets is not None:
-        targets = read_targets({names[0]: first.node_targets}, lambda node, _: f"{path}: node {node}", asked)
+        targets = read_targets({names[0]: first.node_targets}, lambda node, _: f"{path}: node {node}", asked, bad)
     else:
         columns = {name: [row.targets[name] for row in rows] for name in names}
-        targets = read_targets(columns, lambda row, name: f"{path}: line {lines[row]}: target {name!r}", asked)
+        wrong = BadRows(asked.on_error)
+        targets = read_targets(columns, lambda row, name: f"{path}: line {lines[row]}: target {name!r}", asked, wrong)
+        bad.update({lines[row] - 1: reason for row, reason in wrong.items()})
+        kept = [row for row in range(len(rows)) if row not in wrong]
+        if not kept:
+            raise DataError(next(iter(bad.values())))
+        rows, targets = [rows[row] for row in kept], targets._replace(values=targets.values[kept])
     edge_dim = max((len(row.edge_features[0]) for row in rows if row.edge_features), default=0)
     graphs = [bare_graph(row, edge_dim, directed=asked.directed) for row in rows]
     for graph, row, y in zip(graphs, rows, torch.split(targets.values, len(targets.values) // len(rows)), strict=True):
@@ -270,7 +273,7 @@ def _dataset(rows: list[Line], lines: list[int], path: Path, asked: Asked, skipp
             for word in ("train", "val", "test"):
                 graph[f"{word}_mask"] = torch.tensor([split == word for split in row.node_splits])
     labels, degree_cap = _set_features(rows, graphs, path, asked)
-    return as_read(graphs, path.stem, task, targets, asked, node_labels=labels, degree_cap=degree_cap, skipped=skipped)
+    return as_read(graphs, path.stem, task, targets, asked, node_labels=labels, degree_cap=degree_cap, skipped=bad)
 
 
 def bare_graph(row: Line, edge_dim: int, *, directed: bool = False) -> Data:

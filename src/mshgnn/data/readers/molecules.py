@@ -13,7 +13,8 @@ from torch_geometric.utils.smiles import e_map, from_rdmol, x_map
 from mshgnn.data.dataset import WEIGHT, DataError
 from mshgnn.data.limits import FLOAT, allowed, check_limit
 from mshgnn.data.readers.asked import Asked
-from mshgnn.data.readers.read import Read, as_read, say_skipped
+from mshgnn.data.readers.bad_rows import BadRows
+from mshgnn.data.readers.read import Read, as_read
 from mshgnn.data.readers.table import read_table, stem
 from mshgnn.data.readers.target_columns import read_targets
 
@@ -36,21 +37,19 @@ def read_molecules(path: Path, asked: Asked) -> Read:
     if asked.id is not None:
         table.cells(asked.id)  # refuses a column that is not there
     names = asked.targets_of(table, [smiles, split_column, asked.weight or "", asked.id or ""], ["target"])
-    targets = read_targets({name: table.cells(name) for name in names}, table.where, asked)
-    splits, weights = asked.split_of(table), asked.weights_of(table)
+    bad = BadRows(asked.on_error)
+    bad.update(table.broken)
+    splits, weights = asked.split_of(table, bad), asked.weights_of(table, bad)
+    targets = read_targets({name: table.cells(name) for name in names}, table.where, asked, bad)
     graphs: list[Data] = []
-    skipped: list[tuple[int, str]] = []
     atoms = 0
     for row, text in enumerate(texts):
+        if row in bad:
+            continue
         try:
-            if row in table.broken:
-                raise DataError(table.broken[row])
             graph = molecule(text, table.where(row))
         except ValueError as error:
-            reason = str(error) if isinstance(error, DataError) else f"{table.where(row)}: {error}"
-            if asked.on_error == "stop":
-                raise DataError(reason) from error
-            skipped.append((row, reason))
+            bad.add(row, str(error) if isinstance(error, DataError) else f"{table.where(row)}: {error}")
             continue
         atoms += graph.x.shape[0]
         check_limit("memory", FLOAT * atoms * graph.x.shape[1], table.where(row))
@@ -60,8 +59,7 @@ def read_molecules(path: Path, asked: Asked) -> Read:
         if weights is not None:
             graph[WEIGHT] = weights[row : row + 1]
         graphs.append(graph)
-    say_skipped(skipped, len(texts))
-    return as_read(graphs, stem(path), "graph", targets, asked, columns={"smiles": smiles}, skipped=skipped)
+    return as_read(graphs, stem(path), "graph", targets, asked, columns={"smiles": smiles}, skipped=bad)
 
 
 def molecule(text: str, where: str = "SMILES") -> Data:

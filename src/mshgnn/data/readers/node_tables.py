@@ -12,6 +12,7 @@ from torch_geometric.utils import coalesce
 from mshgnn.data.dataset import WEIGHT, DataError
 from mshgnn.data.limits import FLOAT, check_limit
 from mshgnn.data.readers.asked import Asked
+from mshgnn.data.readers.bad_rows import BadRows
 from mshgnn.data.readers.read import Read, as_read
 from mshgnn.data.readers.table import SUFFIXES, Table, read_table
 from mshgnn.data.readers.target_columns import read_targets
@@ -43,7 +44,9 @@ def understand_tables(nodes: Table, edges: Table, name: str, asked: Asked) -> Re
     split_column = asked.split or "split"
     not_targets = [id_column, split_column, asked.weight or ""]
     target_names = asked.targets_of(nodes, not_targets, ["target", "label", "y"])
-    targets = read_targets({key: nodes.cells(key) for key in target_names}, nodes.where, asked)
+    bad = BadRows(asked.on_error)
+    weights, splits = asked.weights_of(nodes, bad), asked.split_of(nodes, bad)
+    targets = read_targets({key: nodes.cells(key) for key in target_names}, nodes.where, asked, bad)
     used = {*not_targets, *target_names, *asked.ignore}
     features = asked.schema.feature_names if asked.schema else tuple(c for c in nodes.columns if c not in used)
     graph, edge_names = bare_graph(nodes, edges, ids, features, asked)
@@ -54,10 +57,8 @@ def understand_tables(nodes: Table, edges: Table, name: str, asked: Asked) -> Re
         graph.x = asked.schema.degrees(graph.edge_index, len(ids), str(nodes.path))
     else:
         set_degree([graph], DEGREE_CAP, nodes.path)
-    weights = asked.weights_of(nodes)
     if weights is not None:
         graph[WEIGHT] = weights
-    splits = asked.split_of(nodes)
     if splits is not None:
         for word in ("train", "val", "test"):
             graph[f"{word}_mask"] = torch.tensor([split == word for split in splits])
@@ -71,6 +72,7 @@ def understand_tables(nodes: Table, edges: Table, name: str, asked: Asked) -> Re
         edge_names=edge_names,
         columns={"id": id_column},
         degree_cap=None if features else int(graph.x.shape[1]) - 1,
+        skipped=bad,
     )
 
 

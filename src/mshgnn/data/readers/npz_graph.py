@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 
 from mshgnn.data.dataset import DataError
 from mshgnn.data.readers.asked import Asked, Cell
+from mshgnn.data.readers.bad_rows import BadRows
 from mshgnn.data.readers.read import Read, as_read
 from mshgnn.data.readers.target_columns import named_columns, read_targets
 from mshgnn.data.sources.npz import read_own_npz
@@ -26,11 +27,12 @@ def read_npz_graph(path: Path, asked: Asked) -> Read:
     if not columns:
         raise DataError(f"{path}: array 'node_labels' is missing")
     names = asked.names_among(tuple(columns), tuple(columns), str(path))
+    bad = BadRows(asked.on_error)
     targets = read_targets(
-        {name: columns[name] for name in names}, lambda node, name: f"{path}: node {node}: {name}", asked
+        {name: columns[name] for name in names}, lambda node, name: f"{path}: node {node}: {name}", asked, bad
     )
     graph.y = targets.values
-    return as_read([graph], path.stem, "node", targets, asked)
+    return as_read([graph], path.stem, "node", targets, asked, skipped=bad)
 
 
 def read_bare_npz(path: Path, asked: Asked) -> tuple[Data, dict[str, list[Cell]]]:

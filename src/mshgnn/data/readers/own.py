@@ -57,7 +57,8 @@ def load_own(
         ignore: columns to leave out.
         directed: edges go only from the first node of a pair to the second.
         schema: of a model already trained: labels, classes and columns find their old places.
-        on_error: ``skip`` leaves rows out that cannot be read, with one line in the log; ``stop`` refuses.
+        on_error: ``skip`` leaves rows out that cannot be read, their targets included, with one line in the log; a
+            node stays without its target. ``stop`` refuses.
     """
     asked = Asked(
         target=(target,) if isinstance(target, str) else tuple(target),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 from torch_geometric.data import Data
 
-from mshgnn.data.dataset import GraphDataset, Task
+from mshgnn.data.dataset import DataError, GraphDataset, Task
 from mshgnn.data.from_graphs import from_graphs
 from mshgnn.data.readers.asked import Asked
 from mshgnn.data.readers.target_columns import TargetColumns
@@ -39,9 +40,16 @@ def as_read(
     columns: Mapping[str, str] | None = None,
     edge_labels: tuple[Label, ...] = (),
     degree_cap: int | None = None,
-    skipped: Sequence[tuple[int, str]] = (),
+    skipped: Mapping[int, str] = MappingProxyType({}),
 ) -> Read:
-    """The data set of graphs whose ``x`` and ``y`` are set, with the schema asked for or the one just made."""
+    """The data set of graphs whose ``x`` and ``y`` are set, with the schema asked for or the one just made.
+
+    ``skipped`` are rows that could not be read, by their numbers in the file: graphs that are not among ``graphs``, or
+    nodes, which stay in the one graph but have no target.
+    """
+    if not graphs:
+        raise DataError(next(iter(skipped.values()), f"{name}: there are no graphs"))
+    _say_skipped(skipped, task, len(graphs) if task == "graph" else len(targets.values))
     dataset = from_graphs(
         graphs,
         name=name,
@@ -66,11 +74,14 @@ def as_read(
     )
     if schema.degree_cap is not None:
         dataset = replace(dataset, degree_columns=schema.degree_cap + 1)
-    return Read(dataset, schema, tuple(skipped))
+    return Read(dataset, schema, tuple(sorted(skipped.items())) if task == "graph" else ())
 
 
-def say_skipped(skipped: Sequence[tuple[int, str]], rows: int) -> None:
+def _say_skipped(skipped: Mapping[int, str], task: Task, kept: int) -> None:
     """One line for the rows that were left out: the first reason, and how many more there are."""
     if skipped:
         rest = f", and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""
-        _log.warning("%s%s: left out of %s rows", skipped[0][1], rest, f"{rows:,}")
+        what = (
+            f"left out of {kept + len(skipped):,} rows" if task == "graph" else f"without a target, of {kept:,} nodes"
+        )
+        _log.warning("%s%s: %s", skipped[min(skipped)], rest, what)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import math
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from torch import Tensor
 
 from mshgnn.data.dataset import DataError
 from mshgnn.data.limits import allowed, check_file, check_limit
-from mshgnn.data.readers.text import TOO_LARGE, is_blank, lines_of, number, text_lines, unreadable
+from mshgnn.data.readers.text import TOO_LARGE, lines_of, number, text_lines, unreadable
 from mshgnn.errors import did_you_mean
 
 PARQUET_ROWS = 1000
@@ -54,12 +53,12 @@ class Table(NamedTuple):
         hint = did_you_mean(column, self.columns) if len(self.columns) > 8 else ""
         raise DataError(f"{self.path}: line 1: no column {column!r}; columns are {listed}{hint}")
 
-    def numbers(self, columns: Sequence[str], *, blanks: bool = False) -> Tensor:
-        """Columns of numbers, float32 ``[rows, columns]``; blanks are NaN where they are allowed."""
+    def numbers(self, columns: Sequence[str]) -> Tensor:
+        """Columns of numbers, float32 ``[rows, columns]``."""
         values = np.empty((len(self), len(columns)), dtype=np.float64)
         for place, column in enumerate(columns):
             for row, cell in enumerate(self.cells(column)):
-                read = math.nan if blanks and is_blank(cell) else number(cell)
+                read = number(cell)
                 if read is None or abs(read) >= TOO_LARGE:
                     raise DataError(f"{self.where(row, column)}: not a number: {cell[:40]!r}")
                 values[row, place] = read

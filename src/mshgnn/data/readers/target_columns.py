@@ -11,7 +11,9 @@ from torch import Tensor
 
 from mshgnn.data.dataset import DataError, Objective
 from mshgnn.data.readers.asked import Asked, Cell
+from mshgnn.data.readers.bad_rows import BadRows
 from mshgnn.data.readers.text import TOO_LARGE, ClassName, class_name, classes, is_blank, number
+from mshgnn.data.schema import Schema
 from mshgnn.data.targets import MANY_CLASSES, objective_of_metric
 
 TRUTH = {"true": 1.0, "false": 0.0}
@@ -28,95 +30,117 @@ class TargetColumns(NamedTuple):
 
 
 def read_targets(
-    columns: Mapping[str, Sequence[Cell]], where: Callable[[int, str], str], asked: Asked
+    columns: Mapping[str, Sequence[Cell]], where: Callable[[int, str], str], asked: Asked, bad: BadRows
 ) -> TargetColumns:
     """Understand target columns: few words or whole numbers are classes, other numbers are regressed.
 
     Several columns of 0 and 1, or of true and false, are labels. Blanks are missing values. ``where(row, column)``
-    names a cell.
+    names a cell. Rows with a cell that cannot be right are added to ``bad``, their targets are missing.
     """
     schema, names = asked.schema, tuple(columns)
     first = next(iter(names), "target")
     objective = schema.objective if schema else asked.objective
     objective = objective or objective_of_metric(where(0, first), len(names), asked.metric)
-    objective = objective or _inferred(columns, where)
+    objective = objective or _inferred(columns, where, bad)
     if objective in ("regress", "multilabel"):
-        labels = objective == "multilabel"
-        read = [_numbers(columns[name], name, where, labels=labels) for name in names]
-        values = torch.tensor(read, dtype=torch.float64).t()
+        read = [_numbers(columns, name, where, bad, labels=objective == "multilabel") for name in names]
+        values = torch.tensor(read, dtype=torch.float64).t().contiguous()
+        values[list(bad)] = nan
         return TargetColumns(values, objective, (), names)
     if len(names) != 1:
         raise DataError(
             f"{where(0, first)}: {objective} takes one target, not {len(names)} ({', '.join(names)[:100]}); "
             "train one model for each"
         )
-    labels_of_rows: list[ClassName | None] = []
+    labels: list[ClassName | None] = []
     for row, cell in enumerate(columns[first]):
         try:
-            labels_of_rows.append(None if _is_missing(cell) else class_name(cell))
+            labels.append(None if row in bad or _is_missing(cell) else class_name(cell))
         except ValueError as error:
-            raise DataError(f"{where(row, first)}: {error}") from error
+            bad.add(row, f"{where(row, first)}: {error}")
+            labels.append(None)
     if schema is not None:
         class_names = schema.class_names
-        numbers = [
-            nan if label is None else schema.class_number(str(label), where(row, first))
-            for row, label in enumerate(labels_of_rows)
-        ]
+        numbers = [_known(label, schema, row, where(row, first), bad) for row, label in enumerate(labels)]
     else:
-        class_names, known = classes([label for label in labels_of_rows if label is not None])
+        class_names, known = classes([label for label in labels if label is not None])
         if not class_names:
-            raise DataError(f"{where(0, first)}: every target is blank")
+            raise DataError(next(iter(bad.values()), f"{where(0, first)}: every target is blank"))
         places = iter(known)
-        numbers = [nan if label is None else next(places) for label in labels_of_rows]
+        numbers = [nan if label is None else next(places) for label in labels]
     dtype = torch.float64 if nan in numbers else torch.int64
     return TargetColumns(torch.tensor(numbers, dtype=dtype).unsqueeze(1), objective, class_names, names)
 
 
-def _inferred(columns: Mapping[str, Sequence[Cell]], where: Callable[[int, str], str]) -> Objective:
+def _inferred(columns: Mapping[str, Sequence[Cell]], where: Callable[[int, str], str], bad: BadRows) -> Objective:
     """What the cells ask for; what cannot be told is asked of the user."""
+    several, amounts = len(columns) > 1, 0
     numbers: set[float] = set()
-    words: dict[str, tuple[int, str]] = {}  # each with the first row and column it is in
+    words: list[tuple[int, str, str]] = []  # each with its row and column
     for name, cells in columns.items():
         for row, cell in enumerate(cells):
-            if _is_missing(cell):
+            if row in bad or _is_missing(cell):
                 continue
-            read = _number(cell, labels=len(columns) > 1)
-            if read is not None:
-                numbers.add(read)
+            read = _number(cell, labels=several)
+            if read is None:
+                words.append((row, name, str(cell).strip()))
             else:
-                words.setdefault(str(cell).strip(), (row, name))
-    whole = all(value.is_integer() for value in numbers if abs(value) < 2**53)
-    infinite = [place for word, place in words.items() if word.casefold().lstrip("+-") in INFINITE]
-    odd = infinite if numbers else []  # a word among amounts is a slip of that row
-    if words and (len(columns) > 1 or not whole):
-        odd = odd or list(words.values())
-    if odd:
-        row, name = odd[0]
-        cell = repr(str(columns[name][row])[:40])
-        several = f"several targets must be numbers, not {cell}; train one model for each target of words"
-        raise DataError(f"{where(row, name)}: {several if len(columns) > 1 else f'not a number: {cell}'}")
-    if len(columns) > 1:
+                numbers.add(read)
+                amounts += 1
+    if several:
         return "multilabel" if numbers <= {0, 1} else "regress"
-    if not whole:
+    whole = all(value.is_integer() for value in numbers if abs(value) < 2**53)
+    if not whole and len(words) <= amounts:  # a word among them is a slip of its row, as is an amount among words
         return "regress"
-    if len(numbers) + len(words) > MANY_CLASSES:
-        kind = "words" if words else "whole numbers"
-        amounts = "" if words else ", 'regress' if they are amounts"
+    if numbers:  # infinity is no class among them
+        for row, name, word in words:
+            if word.casefold().lstrip("+-") in INFINITE:
+                bad.add(row, f"{where(row, name)}: not a number: {word[:40]!r}")
+    different = {word for row, _, word in words if row not in bad}
+    if len(numbers) + len(different) > MANY_CLASSES:
+        kind = "words" if different else "whole numbers"
+        hint = "" if different else ", 'regress' if they are amounts"
         raise DataError(
-            f"{where(0, next(iter(columns)))}: {len(numbers) + len(words)} different {kind} from here on: "
-            f"say objective 'classify' if they are classes{amounts}"
+            f"{where(0, next(iter(columns)))}: {len(numbers) + len(different)} different {kind} from here on: "
+            f"say objective 'classify' if they are classes{hint}"
         )
     return "classify"
 
 
-def _numbers(cells: Sequence[Cell], name: str, where: Callable[[int, str], str], *, labels: bool) -> list[float]:
+def _numbers(
+    columns: Mapping[str, Sequence[Cell]],
+    name: str,
+    where: Callable[[int, str], str],
+    bad: BadRows,
+    *,
+    labels: bool,
+) -> list[float]:
     values = []
-    for row, cell in enumerate(cells):
-        read = float("nan") if _is_missing(cell) else _number(cell, labels=labels)
-        if read is None or abs(read) >= TOO_LARGE:
-            raise DataError(f"{where(row, name)}: not a number: {str(cell)[:40]!r}")
-        values.append(read)
+    for row, cell in enumerate(columns[name]):
+        if row in bad or _is_missing(cell):
+            values.append(nan)
+            continue
+        read, said = _number(cell, labels=labels), repr(str(cell).strip()[:40])
+        reason = ""
+        if read is None and len(columns) > 1:
+            reason = f"several targets must be numbers, not {said}; train one model for each target of words"
+        elif read is None or abs(read) >= TOO_LARGE:
+            reason = f"not a number: {said}"
+        elif labels and read not in (0, 1):
+            reason = f"labels are 0 or 1, not {said}"
+        if reason:
+            bad.add(row, f"{where(row, name)}: {reason}")
+        values.append(nan if reason or read is None else read)
     return values
+
+
+def _known(label: ClassName | None, schema: Schema, row: int, where: str, bad: BadRows) -> float:
+    """The number of a class of a trained model."""
+    try:
+        return nan if label is None else schema.class_number(str(label), where)
+    except DataError as error:
+        bad.add(row, str(error))
+        return nan
 
 
 def _number(cell: Cell, *, labels: bool) -> float | None:

@@ -12,6 +12,7 @@ from torch_geometric.utils import is_undirected
 
 from mshgnn.data.dataset import DataError
 from mshgnn.data.readers.asked import Asked, Cell, Row
+from mshgnn.data.readers.bad_rows import BadRows
 from mshgnn.data.readers.read import Read, as_read
 from mshgnn.data.readers.target_columns import named_columns, read_targets
 from mshgnn.data.readers.tu_text import TUTables, read_tu_folder, separate
@@ -41,11 +42,16 @@ def read_tu_graphs(folder: Path, asked: Asked) -> Read:
     there = _targets(tables)
     usual = ["target"] if "target" in there else list(there)
     names = asked.names_among(tuple(there), usual, str(folder))
-    targets = read_targets({key: there[key] for key in names}, lambda row, _: f"{folder}: graph {row + 1}", asked)
+    bad = BadRows(asked.on_error)
+    targets = read_targets({key: there[key] for key in names}, lambda row, _: f"{folder}: graph {row + 1}", asked, bad)
     for index, (graph, y) in enumerate(zip(graphs, torch.split(targets.values, 1), strict=True)):
-        _check_both_ways(graph, f"{folder / name}_A.txt: graph {index + 1}")
+        try:
+            _check_both_ways(graph, f"{folder / name}_A.txt: graph {index + 1}")
+        except DataError as error:
+            bad.add(index, str(error))
         graph.y = y
-    degrees = "x" not in graphs[0]
+    graphs = [graph for index, graph in enumerate(graphs) if index not in bad]
+    degrees = bool(graphs) and "x" not in graphs[0]
     if degrees:
         set_degree(graphs, DEGREE_CAP, folder)
     return as_read(
@@ -57,6 +63,7 @@ def read_tu_graphs(folder: Path, asked: Asked) -> Read:
         node_labels=_only(tables.node_labels),
         edge_labels=_only(tables.edge_labels),
         degree_cap=int(graphs[0].x.shape[1]) - 1 if degrees else None,
+        skipped=bad,
     )
 
 
@@ -140,18 +147,23 @@ def _edge_columns(edge_attr: Tensor, tables: TUTables, known: tuple[Label, ...],
 
 def _read_again(folder: Path, name: str, asked: Asked, schema: Schema) -> Read:
     """The folder with the columns and classes of an earlier file."""
-    rows = list(tu_rows(folder, schema))
+    rows, bad = list(tu_rows(folder, schema)), BadRows(asked.on_error)
     names = schema.target_names or ("target",)
-    graphs = []
-    for row in rows:
-        if row.graph is None:
-            raise DataError(row.problem)
+    graphs: list[Data] = []
+    for index, row in enumerate(rows):
         if names[0] not in row.targets:
             raise DataError(f"{folder / name}_graph_labels.txt: file not found")
-        graphs.append(row.graph)
-        row.graph.x = schema.features(row.graph, row.where)
+        if row.graph is None:
+            bad.add(index, row.problem)
+            continue
+        try:
+            row.graph.x = schema.features(row.graph, row.where)
+        except DataError as error:
+            bad.add(index, str(error))
     columns = {target: [row.targets[target] for row in rows] for target in names}
-    targets = read_targets(columns, lambda row, _: rows[row].where, asked)
-    for graph, y in zip(graphs, torch.split(targets.values, 1), strict=True):
-        graph.y = y
-    return as_read(graphs, name, "graph", targets, asked)
+    targets = read_targets(columns, lambda row, _: rows[row].where, asked, bad)
+    for index, (row, y) in enumerate(zip(rows, torch.split(targets.values, 1), strict=True)):
+        if row.graph is not None and index not in bad:
+            row.graph.y = y
+            graphs.append(row.graph)
+    return as_read(graphs, name, "graph", targets, asked, skipped=bad)
