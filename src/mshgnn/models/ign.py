@@ -103,4 +103,13 @@ class IGN(Model):
         return pairs.maxima(t)
 
 
-MODELS = {"ign": ModelBuilder("IGN", "Maron et al., 2019", IGN, options_of(IGN), tasks=("graph",))}
+MODELS = {
+    "ign": ModelBuilder(
+        "IGN",
+        "Maron et al., 2019",
+        "ours, contracted; graphs are padded, theirs of one size per batch",
+        IGN,
+        options_of(IGN),
+        tasks=("graph",),
+    )
+}

@@ -117,4 +117,13 @@ class PPGN(Model):
         return torch.cat(found, dim=-1)
 
 
-MODELS = {"ppgn": ModelBuilder("PPGN", "Maron et al., 2019", PPGN, options_of(PPGN), tasks=("graph",))}
+MODELS = {
+    "ppgn": ModelBuilder(
+        "PPGN",
+        "Maron et al., 2019",
+        "ours; width 64, theirs 256 or 400; graphs are padded",
+        PPGN,
+        options_of(PPGN),
+        tasks=("graph",),
+    )
+}
