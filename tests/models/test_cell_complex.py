@@ -9,10 +9,13 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import erdos_renyi_graph
 
+from mshgnn.errors import UserError
+from mshgnn.models import build
 from mshgnn.models.cell_complex import CellConv, CellForm, CellNetwork
 from mshgnn.models.cin import CIN
 from mshgnn.models.pin import PIN
 from mshgnn.models.sin import SIN
+from mshgnn.structure import structure_of_batch
 from mshgnn.structure.cells import clique_complex
 from mshgnn.testing import assert_batch_consistent
 
@@ -71,11 +74,33 @@ def test_they_have_the_authors_parameters(model: CellNetwork, parameters: int) -
     assert model.num_parameters == parameters
 
 
+@pytest.mark.parametrize(("jump", "weights"), [(True, 4 * 2 * 8), (False, 4 * 8 + 8)])
+def test_the_readout_of_pin_has_a_norm_and_of_all_layers_no_bias(jump: bool, weights: int) -> None:
+    """Two layers of width 4 on nodes and edges; the maps go to width 8, and the norm has a scale and a shift."""
+    model = PIN(3, 2, hidden_channels=4, num_layers=2, longest_path=1, jump=jump)
+    parts = [sum(weight.numel() for weight in to_sum.parameters()) for to_sum in model.maps]
+    assert parts == [weights + 2 * 8] * 2
+    with torch.no_grad():
+        for path, weight in model.maps.named_parameters():
+            weight.fill_(float(path.endswith("1.module.bias")))
+    nodes_alone = model.eval().embed(torch.ones(2, 3), torch.empty(2, 0, dtype=torch.long))
+    torch.testing.assert_close(nodes_alone, torch.full((1, 8), 2.0))  # edges, which there are none of, add their shift
+
+
 @pytest.mark.parametrize("model", [SIN(3, 2), CIN(3, 2), PIN(3, 2, longest_path=4)], ids=["sin", "cin", "pin"])
 def test_graphs_without_higher_cells_change_nothing_for_their_batch(model: CellNetwork) -> None:
     graphs = [Data(x=torch.randn(n, 3), edge_index=erdos_renyi_graph(n, share)) for n, share in ((6, 0.6), (9, 0.2))]
     lonely = Data(x=torch.randn(2, 3), edge_index=torch.empty(2, 0, dtype=torch.long))
     assert_batch_consistent(model.eval(), [lonely, *graphs, lonely])
+
+
+@pytest.mark.parametrize("name", ["sin", "cin", "pin"])
+def test_a_batch_whose_cells_would_not_fit_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, x, edges = build(name, 3, 2, task="graph"), torch.randn(10, 3), erdos_renyi_graph(10, 0.8)
+    computed = structure_of_batch(model.structure, x, edges, torch.zeros(10, dtype=torch.long), 1)
+    monkeypatch.setenv("MSHGNN_MEMORY", "1e5")
+    with pytest.raises(UserError, match=r"a batch of [\d,]+ cells with [\d,]+ faces needs"):
+        model(x, edges, structure=computed)
 
 
 def test_first_states_of_cells_are_those_of_their_nodes() -> None:

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import erdos_renyi_graph, from_networkx
 
+from mshgnn.errors import UserError
 from mshgnn.models.natural import NaturalConv, NaturalGN
 from mshgnn.structure import structure_of_batch
 from mshgnn.structure.edge_neighbourhoods import edge_neighbourhoods
@@ -68,3 +69,11 @@ def test_a_message_is_natural() -> None:
 def test_a_graph_alone_is_the_graph_beside_a_larger_one() -> None:
     graphs = [Data(x=torch.randn(n, 3), edge_index=erdos_renyi_graph(n, 0.4)) for n in (4, 12, 1)]
     assert_batch_consistent(NaturalGN(3, 2, hidden_channels=8).eval(), graphs)
+
+
+def test_a_batch_whose_messages_would_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, x, edges = NaturalGN(3, 2), torch.randn(10, 3), erdos_renyi_graph(10, 0.8)
+    computed = structure_of_batch(model.structure, x, edges, torch.zeros(10, dtype=torch.long), 1)
+    monkeypatch.setenv("MSHGNN_MEMORY", "1e5")
+    with pytest.raises(UserError, match=r"messages on \d+ copies of nodes with [\d,]+ edges needs"):
+        model(x, edges, structure=computed)

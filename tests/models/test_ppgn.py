@@ -100,5 +100,5 @@ def test_it_has_the_parameters_of_the_authors_three_versions(
 
 def test_a_graph_too_large_is_refused_before_anything_is_allocated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MSHGNN_MEMORY", "16e9")
-    with pytest.raises(UserError, match=r"PPGN on a batch of 1 with up to 3,782 nodes .* 48\d\.\d GB"):
+    with pytest.raises(UserError, match=r"PPGN on a graph of 3,782 nodes needs 68\d\.\d GB"):
         PPGN(1, 2, hidden_channels=400)(torch.ones(3782, 1), torch.empty(2, 0, dtype=torch.long))

@@ -61,12 +61,17 @@ def test_tied_pairs_of_equal_weight_make_the_edges_invisible() -> None:
     torch.testing.assert_close(found[0], found[1])
 
 
-def test_blocks_of_rows_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_rows_give_the_same_outputs_and_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
     model, x = make(), torch.randn(10, 3, dtype=torch.float64)
     edge_index, batch = torch.cat([EDGES, EDGES + 5], dim=1), torch.arange(10) // 5
-    whole = model(x, edge_index, batch)
-    monkeypatch.setattr(rectangle, "BLOCK_ELEMENTS", 40)
-    torch.testing.assert_close(model(x, edge_index, batch), whole)
+    results = []
+    for elements in (rectangle.BLOCK_ELEMENTS, 40):
+        monkeypatch.setattr(rectangle, "BLOCK_ELEMENTS", elements)
+        model.zero_grad()
+        out = model(x, edge_index, batch)
+        torch.autograd.backward(out.square().sum())
+        results.append([out.detach(), *(weight.grad for weight in model.parameters())])
+    torch.testing.assert_close(results[1], results[0])
 
 
 @pytest.mark.parametrize("task", ["graph", "node"])

@@ -25,6 +25,7 @@ PATH = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
 
 
 def degrees(graph: Data) -> dict[str, Ragged]:
+    assert set(graph.keys()) == {"edge_index", "num_nodes"}, "no feature and no target"
     CALLS.append(graph.num_nodes)
     return {"degree": Ragged(torch.bincount(graph.edge_index[1], minlength=graph.num_nodes).float(), "node")}
 

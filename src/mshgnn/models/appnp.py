@@ -77,4 +77,13 @@ class APPNP(PredictThenPropagate):
         )
 
 
-MODELS = {"appnp": ModelBuilder("APPNP", "Gasteiger et al., 2019", APPNP, options_of(APPNP), tasks=("node",))}
+MODELS = {
+    "appnp": ModelBuilder(
+        "APPNP",
+        "Gasteiger et al., 2019",
+        "PyG's `gcn_norm`, the steps ours; features are not normalised by rows",
+        APPNP,
+        options_of(APPNP),
+        tasks=("node",),
+    )
+}

@@ -23,6 +23,8 @@ class ModelBuilder:
     """The name that pages print."""
     paper: str
     """Who published it, or in one line what it is."""
+    origin: str
+    """Whose code it is here, and in what it differs from its authors', in one line."""
     construct: Callable[..., Model]
     options: Mapping[str, Parameter]
     """Type and default of every option, from the signature."""
@@ -37,7 +39,7 @@ class ModelBuilder:
         return "edge_dim" in self.options
 
 
-def around(title: str, paper: str, make_message: Callable[..., nn.Module]) -> ModelBuilder:
+def around(title: str, paper: str, origin: str, make_message: Callable[..., nn.Module]) -> ModelBuilder:
     """:class:`GraphModel` around ``make_message(channels, *, <options>)``: it takes the options of both.
 
     A message that takes edge features has the option ``edge_dim``. The readout of harmonic messages, and with it its
@@ -57,4 +59,4 @@ def around(title: str, paper: str, make_message: Callable[..., nn.Module]) -> Mo
             **{name: options[name] for name in shell},
         )
 
-    return ModelBuilder(title, paper, construct, {**shell, **own})
+    return ModelBuilder(title, paper, origin, construct, {**shell, **own})

@@ -27,6 +27,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.utils import scatter
 
+from mshgnn.models.memory import check_memory
 from mshgnn.nn.encoder import as_dense
 from mshgnn.nn.head import make_head
 from mshgnn.nn.model import Graphs
@@ -51,7 +52,9 @@ class CellForm:
     """Whether norm and ReLU follow each of them."""
     combine_relu: bool = True
     jump: bool = True
-    """Whether the read-out sees all layers, or the last alone."""
+    """Whether the read-out sees all layers, through maps without bias, or the last alone."""
+    map_norm: bool = False
+    """Whether norm follows the maps of the read-out: without it and bias a dimension without cells adds 0."""
 
 
 class CellConv(nn.Module):
@@ -136,19 +139,26 @@ class CellNetwork(StructuredModel):
             )
             for layer in range(num_layers)
         )
-        # With all layers side by side the authors' map has neither bias nor norm: a dimension without cells adds 0.
+        seen = num_layers * d if form.jump else d
         self.maps = nn.ModuleList(
-            nn.Sequential(nn.Linear(num_layers * d, 2 * d, bias=False), nn.ReLU())
-            if form.jump
-            else nn.Sequential(*_linear(d, 2 * d, form.norm, True))
+            nn.Sequential(*_linear(seen, 2 * d, form.norm and form.map_norm, True, bias=not form.jump))
             for _ in range(dimension + 1)
         )
+        # What the backward pass keeps per cell: inputs and results of two updates with norm and ReLU, and of their
+        # combination. Per face: what it sends, with the cell above.
+        self.kept = (num_layers * d * (4 * form.update_layers + 6), num_layers * d * 3)
         self.head = make_head(2 * d, d, out_channels, head_layers, dropout)
 
     def _structured_embedding(
         self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, graphs: Graphs, structure: Mapping[str, Tensor]
     ) -> Tensor:
         batch, batch_size = graphs
+        cells = len(x) + sum(len(structure[f"cell{p}_size"]) for p in range(1, self.dimension + 1))
+        faces = sum(len(structure[f"face{p}_of"]) for p in range(1, self.dimension + 1))
+        per_cell, per_face = self.kept
+        check_memory(
+            f"a batch of {cells:,} cells with {faces:,} faces", x.element_size() * (per_cell * cells + per_face * faces)
+        )
         h = self.first_states(as_dense(x), structure)
         owner = [batch, *(owners(structure[f"cell{p}_ptr"]) for p in range(1, self.dimension + 1))]
         states: list[list[Tensor]] = [[] for _ in h]
@@ -175,6 +185,6 @@ class CellNetwork(StructuredModel):
         return states
 
 
-def _linear(in_channels: int, out_channels: int, norm: bool, relu: bool) -> list[nn.Module]:
-    made: list[nn.Module] = [nn.Linear(in_channels, out_channels)]
+def _linear(in_channels: int, out_channels: int, norm: bool, relu: bool, bias: bool = True) -> list[nn.Module]:
+    made: list[nn.Module] = [nn.Linear(in_channels, out_channels, bias)]
     return made + [batch_norm(out_channels)] * norm + [nn.ReLU()] * relu

@@ -66,5 +66,12 @@ class CIN(CellNetwork):
 
 
 MODELS = {
-    "cin": ModelBuilder("CIN", "Bodnar et al., 2021", CIN, options_of(CIN), tasks=("graph",)),
+    "cin": ModelBuilder(
+        "CIN",
+        "Bodnar et al., 2021",
+        "ours, rings by networkx; no batch is skipped, and no weights without use",
+        CIN,
+        options_of(CIN),
+        tasks=("graph",),
+    ),
 }

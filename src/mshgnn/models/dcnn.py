@@ -82,4 +82,12 @@ class DCNN(Model):
         return walks
 
 
-MODELS = {"dcnn": ModelBuilder("DCNN", "Atwood & Towsley, 2016", DCNN, options_of(DCNN))}
+MODELS = {
+    "dcnn": ModelBuilder(
+        "DCNN",
+        "Atwood & Towsley, 2016",
+        "ours, on sparse products; the lab's loss, theirs is a hinge on the softmax",
+        DCNN,
+        options_of(DCNN),
+    )
+}

@@ -115,6 +115,12 @@ def sixty_percent(graphs: Sequence[Data]) -> dict[str, object]:
 
 MODELS = {
     "dgcnn": ModelBuilder(
-        "DGCNN", "Zhang et al., 2018", DGCNN, options_of(DGCNN), tasks=("graph",), measure=sixty_percent
+        "DGCNN",
+        "Zhang et al., 2018",
+        "PyG's `SAGEConv` and `SortAggregation`; `k` is that of the training graphs, theirs of all",
+        DGCNN,
+        options_of(DGCNN),
+        tasks=("graph",),
+        measure=sixty_percent,
     )
 }

@@ -1,4 +1,4 @@
-"""An edge perceptron: any function of an edge's two ends, summed over the senders."""
+"""An edge perceptron: any function of an edge's two ends, summed over the senders (Gilmer et al., 2017)."""
 
 from __future__ import annotations
 
@@ -39,4 +39,6 @@ class EdgePerceptron(MessagePassing):
         return self.perceptron(torch.cat(ends, dim=-1))
 
 
-MODELS = {"edge-mlp": around("Edge perceptron", "Gilmer et al., 2017", EdgePerceptron)}
+MODELS = {
+    "edge-mlp": around("Edge perceptron", "Gilmer et al., 2017", "ours, on PyG's `MessagePassing`", EdgePerceptron)
+}

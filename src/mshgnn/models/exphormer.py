@@ -152,4 +152,12 @@ class Exphormer(StructuredModel):
         return torch.cat(groups, dim=1), torch.arange(len(groups), device=batch.device).repeat_interleave(sizes)
 
 
-MODELS = {"exphormer": ModelBuilder("Exphormer", "Shirzad et al., 2023", Exphormer, options_of(Exphormer))}
+MODELS = {
+    "exphormer": ModelBuilder(
+        "Exphormer",
+        "Shirzad et al., 2023",
+        "PyG's `GCNConv`, attention ours; edges are not doubled, every run has one expander",
+        Exphormer,
+        options_of(Exphormer),
+    )
+}

@@ -1,4 +1,11 @@
-"""GAT: neighbours weighted by attention."""
+r"""GAT: neighbours weighted by attention (Veličković et al., 2018).
+
+.. math::
+    m_v = \sum_{u \in N(v) \cup \{v\}} \alpha_{vu} W h_u, \qquad
+    \alpha_{vu} = \operatorname{softmax}_u \mathrm{LeakyReLU}(a \cdot W h_v + b \cdot W h_u)
+
+per head. PyG's ``GATConv``; what is around it is the shell of all messages. No weight of attention is dropped.
+"""
 
 from __future__ import annotations
 
@@ -22,4 +29,4 @@ def gat_message(channels: int, *, heads: Width = 4) -> nn.Module:
     return GATConv(channels, head_width(channels, heads), heads=heads, bias=False)
 
 
-MODELS = {"gat": around("GAT", "Veličković et al., 2018", gat_message)}
+MODELS = {"gat": around("GAT", "Veličković et al., 2018", "PyG's `GATConv` as a message", gat_message)}

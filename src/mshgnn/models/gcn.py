@@ -1,4 +1,10 @@
-"""GCN: neighbours weighted by the inverse roots of both degrees."""
+r"""GCN: neighbours weighted by the inverse roots of both degrees (Kipf and Welling, 2017).
+
+.. math::
+    m_v = \sum_{u \in N(v) \cup \{v\}} \frac{W h_u}{\sqrt{\tilde d_v \tilde d_u}}, \qquad \tilde d = d + 1
+
+PyG's ``GCNConv``; what is around it is the shell of all messages, not the authors' two layers.
+"""
 
 from __future__ import annotations
 
@@ -13,4 +19,4 @@ def gcn_message(channels: int) -> nn.Module:
     return GCNConv(channels, channels, bias=False)
 
 
-MODELS = {"gcn": around("GCN", "Kipf and Welling, 2017", gcn_message)}
+MODELS = {"gcn": around("GCN", "Kipf and Welling, 2017", "PyG's `GCNConv` as a message", gcn_message)}

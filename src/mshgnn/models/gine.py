@@ -1,4 +1,4 @@
-"""GINE: the sum over neighbours and the edges they come by."""
+"""GINE: the sum over neighbours and the edges they come by (Hu et al., 2020)."""
 
 from __future__ import annotations
 
@@ -22,4 +22,4 @@ class GINEMessage(nn.Module):
         return self.conv(h, edge_index, h.new_zeros(1, self.channels) if edge_attr is None else edge_attr)
 
 
-MODELS = {"gine": around("GINE", "Hu et al., 2020", GINEMessage)}
+MODELS = {"gine": around("GINE", "Hu et al., 2020", "PyG's `GINEConv` as a message", GINEMessage)}

@@ -99,4 +99,13 @@ class GPRGNN(PredictThenPropagate):
         )
 
 
-MODELS = {"gpr": ModelBuilder("GPR-GNN", "Chien et al., 2021", GPRGNN, options_of(GPRGNN), tasks=("node",))}
+MODELS = {
+    "gpr": ModelBuilder(
+        "GPR-GNN",
+        "Chien et al., 2021",
+        "PyG's `gcn_norm`, the learned hops ours; features are not normalised by rows",
+        GPRGNN,
+        options_of(GPRGNN),
+        tasks=("node",),
+    )
+}

@@ -108,4 +108,12 @@ class GINE(GINEMessage):
         self.conv.reset_parameters()
 
 
-MODELS = {"gps": ModelBuilder("GraphGPS", "Rampášek et al., 2022", GPS, options_of(GPS))}
+MODELS = {
+    "gps": ModelBuilder(
+        "GraphGPS",
+        "Rampášek et al., 2022",
+        "PyG's `GPSConv` and `GCNConv`; encodings are input features, theirs have encoders of their own",
+        GPS,
+        options_of(GPS),
+    )
+}

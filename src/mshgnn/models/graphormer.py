@@ -149,4 +149,12 @@ class Graphormer(StructuredModel):
         return self.norm(h[:, 0] if self.token is not None else place.collect(h))
 
 
-MODELS = {"graphormer": ModelBuilder("Graphormer", "Ying et al., 2021", Graphormer, options_of(Graphormer))}
+MODELS = {
+    "graphormer": ModelBuilder(
+        "Graphormer",
+        "Ying et al., 2021",
+        "ours, distances by scipy; large degrees share a row, no edge features along paths",
+        Graphormer,
+        options_of(Graphormer),
+    )
+}

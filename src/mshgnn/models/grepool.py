@@ -167,12 +167,19 @@ class GrePool(Model):
         return embedding
 
     def _check_memory(self, nodes: int, size: int, element: int) -> None:
-        """Attention before and after dropout, in all layers."""
+        """Attention in all layers, of which torch and the scores keep eight forms."""
         cells = sum(math.ceil(nodes * self.ratio**layer + 1) ** 2 for layer in range(len(self.layers)))
         what = f"attention of GrePool on a batch of {size} with up to {nodes:,} nodes per graph"
-        check_memory(what, 2 * element * size * self.heads * cells)
+        check_memory(what, 8 * element * size * self.heads * cells)
 
 
 MODELS = {
-    "grepool": ModelBuilder("GrePool", "Liu et al., 2025", GrePool, options_of(GrePool), tasks=("graph",)),
+    "grepool": ModelBuilder(
+        "GrePool",
+        "Liu et al., 2025",
+        "PyG's `GINEConv`, torch's attention; a share of each graph's nodes stays, theirs of the padded length",
+        GrePool,
+        options_of(GrePool),
+        tasks=("graph",),
+    ),
 }

@@ -123,4 +123,13 @@ class GSN(StructuredModel):
         return torch.cat(pooled, dim=-1)
 
 
-MODELS = {"gsn": ModelBuilder("GSN", "Bouritsas et al., 2020", GSN, options_of(GSN), tasks=("graph",))}
+MODELS = {
+    "gsn": ModelBuilder(
+        "GSN",
+        "Bouritsas et al., 2020",
+        "PyG's `GINConv`, copies by networkx; counts above 16 share places, theirs have one for every value",
+        GSN,
+        options_of(GSN),
+        tasks=("graph",),
+    )
+}

@@ -2,9 +2,9 @@
 
 The attention is ours: PyG's ``TransformerConv`` (the model ``transformer``) adds edge features to keys and values, here
 they multiply the scores and are updated from layer to layer. Without edge features, and with no score at its limit, the
-two are the same. As in the authors' code scores are cut at 5 on both sides, and the last layer does not update the
-edges, for nobody reads them. Their Laplacian encoding is the data set's: add ``lappe`` to the features; its signs are
-drawn once for the data set, theirs anew for each batch.
+two are the same. As in the authors' code scores are cut at 5 on both sides. Theirs also updates the edges in the last
+layer, where nobody reads them: this one does not. Their Laplacian encoding is the data set's: add ``lappe`` to the
+features; its signs are drawn once for the data set, theirs anew for each batch.
 """
 
 from __future__ import annotations
@@ -160,4 +160,12 @@ class GT(Model):
         return h if graphs is None else pool_nodes(h, *graphs, self.readout)
 
 
-MODELS = {"gt": ModelBuilder("GT", "Dwivedi and Bresson, 2020", GT, options_of(GT))}
+MODELS = {
+    "gt": ModelBuilder(
+        "GT",
+        "Dwivedi and Bresson, 2020",
+        "ours; encodings are input features, the last layer leaves edges alone",
+        GT,
+        options_of(GT),
+    )
+}

@@ -15,8 +15,9 @@ and a head of three maps. All of it is ours. The fifteen are never made: the lay
     Y_{ij} = T_{ij} A + T_{ji} B + u_i + v_j + s + \delta_{ij} w_i
 
 with ``u``, ``v``, ``w``, ``s`` linear in ``g``, ``r``, ``c``, ``t``, ``a`` (exact, and a fifteenth of the memory).
-Batches are padded and masked, where the authors put graphs of equal size together. A graph of one node has no cell off
-the diagonal and gets 0 there; the released code gives it a shifted diagonal. The authors sum the loss over a batch.
+Batches are padded and masked, where the authors put graphs of equal size together, and large ones are computed in
+groups. A graph of one node has no cell off the diagonal and gets 0 there; the released code gives it a shifted
+diagonal. The authors sum the loss over a batch.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import torch
 from torch import Tensor, nn
 
 from mshgnn.models.builder import ModelBuilder
-from mshgnn.models.pairs import Pairs, pair_tensor
+from mshgnn.models.pairs import Pairs, read_pairs
 from mshgnn.nn.model import Graphs, Model
 from mshgnn.nn.options import Width, checked, options_of
 
@@ -92,12 +93,23 @@ class IGN(Model):
 
     def _embedding(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, graphs: Graphs | None) -> Tensor:
         assert graphs is not None
-        # Backward wants every layer's input, and its result before and after ReLU.
-        kept = self.widths[0] + 2 * sum(self.widths[1:])
-        t, pairs = pair_tensor(x, edge_index, graphs, model="IGN", channels=kept)
+        # Backward wants every layer's input, and its result before and after ReLU; the last once more, for its maximum.
+        kept = self.widths[0] + 2 * sum(self.widths[1:]) + self.widths[-1]
+        return read_pairs(self._read, x, edge_index, graphs, model="IGN", channels=kept)
+
+    def _read(self, t: Tensor, pairs: Pairs) -> Tensor:
         for layer in self.layers:
             t = layer(t, pairs).relu()
         return pairs.maxima(t)
 
 
-MODELS = {"ign": ModelBuilder("IGN", "Maron et al., 2019", IGN, options_of(IGN), tasks=("graph",))}
+MODELS = {
+    "ign": ModelBuilder(
+        "IGN",
+        "Maron et al., 2019",
+        "ours, contracted; graphs are padded, theirs of one size per batch",
+        IGN,
+        options_of(IGN),
+        tasks=("graph",),
+    )
+}

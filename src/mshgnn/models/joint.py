@@ -50,6 +50,7 @@ MODELS = {
     f"joint-{name.casefold()}": ModelBuilder(
         f"{name} of the paper",
         "the baseline of the joint structure-frequency task",
+        "PyG's convolution, the stack ours; its widths are found from the printed numbers of parameters",
         partial(ConvStack, make_conv=conv),
         {},
     )

@@ -1,4 +1,4 @@
-"""The structure-agnostic control: a perceptron that never looks at an edge."""
+"""The structure-agnostic control: a perceptron that never looks at an edge (Errica et al., 2020)."""
 
 from __future__ import annotations
 
@@ -53,4 +53,4 @@ class MLP(Model):
         return self.hidden(self.encoder(x))
 
 
-MODELS = {"mlp": ModelBuilder("MLP on summed features", "Errica et al., 2020", MLP, options_of(MLP))}
+MODELS = {"mlp": ModelBuilder("MLP on summed features", "Errica et al., 2020", "ours", MLP, options_of(MLP))}

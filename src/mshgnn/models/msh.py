@@ -19,7 +19,7 @@ def preset(name: str) -> ModelBuilder:
         option: parameter.replace(default=PRESETS[name].get(option, parameter.default))
         for option, parameter in options_of(MSHGNN).items()
     }
-    return ModelBuilder(f"MSH-GNN {name}", PAPERS[name], MSHGNN, options)
+    return ModelBuilder(f"MSH-GNN {name}", PAPERS[name], "ours", MSHGNN, options)
 
 
 MODELS = {f"msh-{name}": preset(name) for name in PRESETS}

@@ -240,4 +240,12 @@ def nonlinear(in_channels: int, out_channels: int, dropout: float) -> nn.Sequent
     return nn.Sequential(nn.Linear(in_channels, out_channels), nn.LeakyReLU(), nn.Dropout(dropout))
 
 
-MODELS = {"n2": ModelBuilder("N2", "Sun et al., 2024", N2, options_of(N2))}
+MODELS = {
+    "n2": ModelBuilder(
+        "N2",
+        "Sun et al., 2024",
+        "PyG's `gcn_norm`, the rest ours; as the code where it and the paper differ",
+        N2,
+        options_of(N2),
+    )
+}

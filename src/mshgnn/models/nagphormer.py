@@ -135,5 +135,12 @@ class NAGphormer(Model):
 
 
 MODELS = {
-    "nagphormer": ModelBuilder("NAGphormer", "Chen et al., 2023", NAGphormer, options_of(NAGphormer), tasks=("node",))
+    "nagphormer": ModelBuilder(
+        "NAGphormer",
+        "Chen et al., 2023",
+        "ours; all nodes are one batch, theirs has 2,000",
+        NAGphormer,
+        options_of(NAGphormer),
+        tasks=("node",),
+    )
 }

@@ -26,6 +26,7 @@ from torch_geometric.nn import GCNConv
 from torch_geometric.utils import scatter
 
 from mshgnn.models.builder import ModelBuilder
+from mshgnn.models.memory import check_memory
 from mshgnn.nn.encoder import Encoder
 from mshgnn.nn.head import make_head
 from mshgnn.nn.model import Graphs
@@ -90,11 +91,19 @@ class NaturalGN(StructuredModel):
         self.encoder = Encoder(in_channels, hidden_channels)
         self.convs = nn.ModuleList(NaturalConv(hidden_channels, inner_layers) for _ in range(num_layers))
         self.norms = nn.ModuleList(batch_norm(hidden_channels) for _ in self.convs)
+        # What the backward pass keeps per copy of a node: signals before and after the convolutions of all messages.
+        self.kept = hidden_channels * num_layers * (inner_layers + 1)
         self.head = make_head(hidden_channels, hidden_channels, out_channels, 2, dropout)
 
     def _structured_embedding(
         self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, graphs: Graphs, structure: Mapping[str, Tensor]
     ) -> Tensor:
+        copies, edges = len(structure["copy_from"]), len(structure["inner_ends"])
+        sent = 3 * (copies + edges) * self.encoder.out_features
+        check_memory(
+            f"messages on {copies:,} copies of nodes with {edges:,} edges",
+            self.encoder.weight.element_size() * (self.kept * copies + sent),
+        )
         v = self.encoder(x)[structure["pair_node"]]
         for conv, norm in zip(self.convs, self.norms, strict=True):
             v = norm(conv(v, structure)).relu()
@@ -102,5 +111,12 @@ class NaturalGN(StructuredModel):
 
 
 MODELS = {
-    "natural": ModelBuilder("Natural GN", "de Haan et al., 2020", NaturalGN, options_of(NaturalGN), tasks=("graph",)),
+    "natural": ModelBuilder(
+        "Natural GN",
+        "de Haan et al., 2020",
+        "PyG's `GCNConv`, neighbourhoods ours; no release found, so widths and depths are a guess",
+        NaturalGN,
+        options_of(NaturalGN),
+        tasks=("graph",),
+    ),
 }

@@ -139,6 +139,13 @@ def degrees(graphs: Sequence[Data]) -> dict[str, object]:
 
 
 MODELS = {
-    "pna": replace(around("PNA", "Corso et al., 2020", PNAMessage), measure=degrees),
-    "pna-paper": ModelBuilder("PNA of its paper", "Corso et al., 2020", PNA, options_of(PNA), measure=degrees),
+    "pna": replace(around("PNA", "Corso et al., 2020", "PyG's `PNAConv` as a message", PNAMessage), measure=degrees),
+    "pna-paper": ModelBuilder(
+        "PNA of its paper",
+        "Corso et al., 2020",
+        "PyG's `PNAConv`, the stack ours; towers share the width, no size norm",
+        PNA,
+        options_of(PNA),
+        measure=degrees,
+    ),
 }

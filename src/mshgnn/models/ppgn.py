@@ -12,9 +12,9 @@ head of three maps of the last.
 
 All of it is ours, after the authors' TensorFlow code, which gave the figures; their port has no ReLU on :math:`T'`.
 Batches are padded, where the authors put graphs of equal size together: ``U`` and ``V`` are masked before the product,
-and the maxima skip padded cells. The authors' versions are 1 (width 400, two maps, each), 2 (400, 2, last) and 3
-(256, 3, each); their tables print the best of the three per data set. The default width here is 64, for the work grows
-with its square.
+the maxima skip padded cells, and large batches are computed in groups. The authors' versions are 1 (width 400, two
+maps, each), 2 (400, 2, last) and 3 (256, 3, each); their tables print the best of the three per data set. The default
+width here is 64, for the work grows with its square.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import torch
 from torch import Tensor, nn
 
 from mshgnn.models.builder import ModelBuilder
-from mshgnn.models.pairs import Pairs, pair_tensor
+from mshgnn.models.pairs import Pairs, read_pairs
 from mshgnn.nn.model import Graphs, Model
 from mshgnn.nn.options import Depth, Width, checked, options_of
 
@@ -93,8 +93,9 @@ class PPGN(Model):
         d = hidden_channels
         self.suffix = suffix
         self.blocks = nn.ModuleList(Block(d if layer else in_channels + 1, d, depth) for layer in range(num_layers))
-        # Per pair of nodes and block backward wants the results of all maps, the product beside the input, the result.
-        self.kept = in_channels + 1 + num_layers * (2 * depth + 3) * d
+        # Per pair of nodes and block backward wants the results of all maps, the two masked factors, their product
+        # beside the input, and the result, also masked for its maximum.
+        self.kept = in_channels + 1 + num_layers * (2 * depth + 6) * d
         if suffix == "each":
             self.head = nn.Linear(2 * d * num_layers, out_channels)
         else:
@@ -105,7 +106,9 @@ class PPGN(Model):
 
     def _embedding(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, graphs: Graphs | None) -> Tensor:
         assert graphs is not None
-        t, pairs = pair_tensor(x, edge_index, graphs, model="PPGN", channels=self.kept)
+        return read_pairs(self._read, x, edge_index, graphs, model="PPGN", channels=self.kept)
+
+    def _read(self, t: Tensor, pairs: Pairs) -> Tensor:
         found = []
         for block in self.blocks:
             t = block(t, pairs)
@@ -114,4 +117,13 @@ class PPGN(Model):
         return torch.cat(found, dim=-1)
 
 
-MODELS = {"ppgn": ModelBuilder("PPGN", "Maron et al., 2019", PPGN, options_of(PPGN), tasks=("graph",))}
+MODELS = {
+    "ppgn": ModelBuilder(
+        "PPGN",
+        "Maron et al., 2019",
+        "ours; width 64, theirs 256 or 400; graphs are padded",
+        PPGN,
+        options_of(PPGN),
+        tasks=("graph",),
+    )
+}

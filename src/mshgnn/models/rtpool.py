@@ -90,4 +90,13 @@ class RTPool(StructuredModel):
         return pool_nodes(h * (h @ self.attention)[:, None], owner, graphs[1], "sum")
 
 
-MODELS = {"rtpool": ModelBuilder("RTPool", "Zhang et al., 2025", RTPool, options_of(RTPool), tasks=("graph",))}
+MODELS = {
+    "rtpool": ModelBuilder(
+        "RTPool",
+        "Zhang et al., 2025",
+        "PyG's convolutions, the tiling ours without CGAL; the first three features are the place",
+        RTPool,
+        options_of(RTPool),
+        tasks=("graph",),
+    )
+}

@@ -1,4 +1,11 @@
-"""GraphSAGE: the mean of the neighbours beside the node itself."""
+r"""GraphSAGE: the mean of the neighbours beside the node itself (Hamilton et al., 2017).
+
+.. math::
+    m_v = \frac{1}{d_v} \sum_{u \in N(v)} W h_u
+
+PyG's ``SAGEConv`` without the node's own term, which the shell's update adds. All neighbours are read; the authors draw
+some of them, and have other aggregations too.
+"""
 
 from __future__ import annotations
 
@@ -13,4 +20,4 @@ def sage_message(channels: int) -> nn.Module:
     return SAGEConv(channels, channels, root_weight=False, bias=False)
 
 
-MODELS = {"sage": around("GraphSAGE", "Hamilton et al., 2017", sage_message)}
+MODELS = {"sage": around("GraphSAGE", "Hamilton et al., 2017", "PyG's `SAGEConv` as a message", sage_message)}

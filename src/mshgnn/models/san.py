@@ -228,4 +228,12 @@ class SAN(StructuredModel):
         return h if self.task == "node" else pool_nodes(h, *graphs, "mean")
 
 
-MODELS = {"san": ModelBuilder("SAN", "Kreuzer et al., 2021", SAN, options_of(SAN))}
+MODELS = {
+    "san": ModelBuilder(
+        "SAN",
+        "Kreuzer et al., 2021",
+        "ours, positions by torch's transformer; signs are flipped in all training, no edge features",
+        SAN,
+        options_of(SAN),
+    )
+}

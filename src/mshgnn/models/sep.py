@@ -86,4 +86,13 @@ class SEP(StructuredModel):
         return torch.cat(sums, dim=-1)
 
 
-MODELS = {"sep": ModelBuilder("SEP", "Wu et al., 2022", SEP, options_of(SEP), tasks=("graph",))}
+MODELS = {
+    "sep": ModelBuilder(
+        "SEP",
+        "Wu et al., 2022",
+        "PyG's `GCNConv`, the tree ours; no degree feature but the data set's",
+        SEP,
+        options_of(SEP),
+        tasks=("graph",),
+    )
+}

@@ -56,5 +56,12 @@ class SIN(CellNetwork):
 
 
 MODELS = {
-    "sin": ModelBuilder("SIN", "Bodnar et al., 2021", SIN, options_of(SIN), tasks=("graph",)),
+    "sin": ModelBuilder(
+        "SIN",
+        "Bodnar et al., 2021",
+        "ours, cliques by networkx; no batch is skipped for having few cells",
+        SIN,
+        options_of(SIN),
+        tasks=("graph",),
+    ),
 }

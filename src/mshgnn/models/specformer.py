@@ -199,4 +199,12 @@ class Specformer(StructuredModel):
         return self.mix(torch.stack(stacked, dim=-1))
 
 
-MODELS = {"specformer": ModelBuilder("Specformer", "Bo et al., 2023", Specformer, options_of(Specformer))}
+MODELS = {
+    "specformer": ModelBuilder(
+        "Specformer",
+        "Bo et al., 2023",
+        "ours; no dropout of attention weights, torch's start, no edge features",
+        Specformer,
+        options_of(Specformer),
+    )
+}

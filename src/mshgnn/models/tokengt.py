@@ -5,8 +5,9 @@ is read in the end, and one that says nothing. Identifiers are orthonormal as fa
 anew for every graph in each step of the training, and are the same for all graphs of one size in evaluation, so that it
 can be repeated; the authors draw there, too. A graph of :math:`n` nodes takes :math:`n` rows of an orthogonal matrix as
 wide as the identifiers, whatever its neighbours in the batch; theirs is as wide as the largest graph of the batch, cut
-or filled up. A loop is a token of an edge, theirs of a node. They leave out whole layers at random, here is plain
-dropout. Renaming nodes gives other identifiers to them: the model is invariant in distribution, not draw by draw.
+or filled up. Their other identifiers, eigenvectors of the Laplacian, are left out. A loop is a token of an edge, theirs
+of a node. They leave out whole layers at random, here is plain dropout. Renaming nodes gives other identifiers to them:
+the model is invariant in distribution, not draw by draw.
 """
 
 from __future__ import annotations
@@ -137,4 +138,13 @@ class TokenGT(Model):
         return z[:, 0] if longest else special[:0]
 
 
-MODELS = {"tokengt": ModelBuilder("TokenGT", "Kim et al., 2022", TokenGT, options_of(TokenGT), tasks=("graph",))}
+MODELS = {
+    "tokengt": ModelBuilder(
+        "TokenGT",
+        "Kim et al., 2022",
+        "ours; identifiers are fixed in evaluation, Laplacian ones and dropped layers left out",
+        TokenGT,
+        options_of(TokenGT),
+        tasks=("graph",),
+    )
+}

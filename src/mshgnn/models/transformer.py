@@ -1,4 +1,12 @@
-"""The graph transformer's message: attention by keys and queries, over the neighbours."""
+r"""Graph transformer: attention by keys and queries, over the neighbours (Shi et al., 2021).
+
+.. math::
+    m_v = \sum_{u \in N(v)} \alpha_{vu} (W_v h_u + W_e e_{vu}), \qquad
+    \alpha_{vu} = \operatorname{softmax}_u \frac{W_q h_v \cdot (W_k h_u + W_e e_{vu})}{\sqrt{d_h}}
+
+per head. PyG's ``TransformerConv``; what is around it is the shell of all messages. Of the authors' UniMP its gate
+between message and state, its layer norms and the labels it takes as input are left out.
+"""
 
 from __future__ import annotations
 
@@ -25,4 +33,11 @@ class _Nothing(nn.Module):
         """There is nothing to draw."""
 
 
-MODELS = {"transformer": around("Graph transformer", "Shi et al., 2021", transformer_message)}
+MODELS = {
+    "transformer": around(
+        "Graph transformer",
+        "Shi et al., 2021",
+        "PyG's `TransformerConv` as a message, without UniMP's gate and labels as input",
+        transformer_message,
+    )
+}

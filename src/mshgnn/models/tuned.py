@@ -77,10 +77,15 @@ class TunedStack(Model):
         return h if graphs is None else pool_nodes(h, *graphs, "mean")
 
 
-def tuned(title: str, make_conv: Callable[[int, int], nn.Module], source: str = "Luo et al., 2024") -> ModelBuilder:
+def tuned(
+    title: str,
+    make_conv: Callable[[int, int], nn.Module],
+    source: str = "Luo et al., 2024",
+    origin: str = "PyG's convolution, the stack ours",
+) -> ModelBuilder:
     """A builder of the stack around one kind of convolution."""
     construct = partial(TunedStack, make_conv=make_conv)
-    return ModelBuilder(f"{title}, tuned stack", source, construct, options_of(TunedStack))
+    return ModelBuilder(f"{title}, tuned stack", source, origin, construct, options_of(TunedStack))
 
 
 def gcn_conv(in_channels: int, out_channels: int) -> nn.Module:
@@ -116,5 +121,5 @@ MODELS = {
     "gcn-tuned": tuned("GCN", gcn_conv),
     "gat-tuned": tuned("GAT", gat_conv),
     "sage-tuned": tuned("GraphSAGE", SAGEConv),
-    "msh-tuned": tuned("MSHConv", HarmonicConv, "the harmonic message in the stack of Luo et al., 2024"),
+    "msh-tuned": tuned("MSHConv", HarmonicConv, "the harmonic message in the stack of Luo et al., 2024", "ours"),
 }

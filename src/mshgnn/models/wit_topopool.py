@@ -197,6 +197,11 @@ class WitTopoPool(Model):
 
 MODELS = {
     "wit-topopool": ModelBuilder(
-        "Wit-TopoPool", "Chen & Gel, 2023", WitTopoPool, options_of(WitTopoPool), tasks=("graph",)
+        "Wit-TopoPool",
+        "Chen & Gel, 2023",
+        "PyG's `GINConv` and `APPNP`, the complex ours in closed form; what never learns is no parameter",
+        WitTopoPool,
+        options_of(WitTopoPool),
+        tasks=("graph",),
     )
 }

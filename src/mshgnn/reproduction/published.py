@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -29,11 +30,18 @@ def held_out_figures(method: str) -> dict[str, PublishedFigure]:
     return _read("held_out.csv", method)
 
 
+def rows(table: str) -> list[dict[str, str]]:
+    """The rows of one table, by column."""
+    with (files("mshgnn.reproduction") / "published" / table).open(encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
+
+
+def figure(row: Mapping[str, str]) -> PublishedFigure:
+    """The figure in the columns ``mean`` and ``std`` of a row."""
+    return PublishedFigure(float(row["mean"]), float(row["std"]) if row["std"] else None)
+
+
 def _read(table: str, method: str) -> dict[str, PublishedFigure]:
     """The figures of one method in one table, by data set."""
-    with (files("mshgnn.reproduction") / "published" / table).open(encoding="utf-8") as lines:
-        return {
-            row["dataset"]: PublishedFigure(float(row["mean"]), float(row["std"]) if row["std"] else None)
-            for row in csv.DictReader(lines)
-            if row["method"] == method and row["mean"] not in ("", "OOM")
-        }
+    found = (row for row in rows(table) if row["method"] == method and row["mean"] not in ("", "OOM"))
+    return {row["dataset"]: figure(row) for row in found}

@@ -10,6 +10,7 @@ from typing import Any
 from mshgnn.evaluation.rules import HEADLINE, RULES
 from mshgnn.report.markdown import fill_tables, markdown
 from mshgnn.reproduction import scale
+from mshgnn.reproduction.authors import authors
 from mshgnn.reproduction.exported import exported
 from mshgnn.reproduction.goals import goals
 from mshgnn.reproduction.layout import CONTROLS, GRAPH_SETS, JOINT_SETS, MODELS, NODE_SETS, TUNED
@@ -225,6 +226,13 @@ def models(results: Results, tasks: tuple[str, ...]) -> str:
     return models_table(tasks)
 
 
+def model_origins(results: Results) -> str:
+    """Whose code the models are."""
+    from mshgnn.reproduction.models_table import origins_table
+
+    return origins_table()
+
+
 def who_separates(results: Results) -> str:
     """Which models tell which graphs apart."""
     from mshgnn.reproduction import separation  # with torch, too
@@ -255,6 +263,8 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "models-graph-node": partial(models, tasks=("graph", "node")),
     "models-graph": partial(models, tasks=("graph",)),
     "models-node": partial(models, tasks=("node",)),
+    "models-origins": model_origins,
+    "models-authors": authors,
     "fuzz": fuzz,
     "scale-accuracy": scale.accuracy,
     "scale-whole": scale.whole,

@@ -30,6 +30,8 @@ from mshgnn.structure.substructures import copies, ring_edges
 BYTES_PER_CELL = 500
 """Of the Python objects of a cell while its complex is made; the tensors take less."""
 
+FOUND = "cells found"
+
 Nodes = tuple[int, ...]
 
 
@@ -42,12 +44,14 @@ class Cells(NamedTuple):
 
 def clique_complex(dimension: int) -> Structure:
     """Cells of dimension ``p`` are the cliques of ``p + 1`` nodes, up to ``dimension``; faces leave one node out."""
-    return Structure(f"cliques-{dimension}", partial(_complex, lift=_cliques, dimension=dimension, bound=dimension + 1))
+    return Structure(
+        f"cliques-{dimension}", partial(_complex, lift=_cliques, dimension=dimension, bound=dimension + 1), FOUND
+    )
 
 
 def ring_complex(largest: int) -> Structure:
     """Nodes, edges, and rings: the cycles without a chord of 3 to ``largest`` nodes, whose faces are their edges."""
-    return Structure(f"rings-{largest}", partial(_complex, lift=_rings, dimension=2, bound=largest))
+    return Structure(f"rings-{largest}", partial(_complex, lift=_rings, dimension=2, bound=largest), FOUND)
 
 
 def path_complex(dimension: int) -> Structure:
@@ -55,7 +59,7 @@ def path_complex(dimension: int) -> Structure:
 
     Faces leave one node out where that leaves a path: an end always, an inner node if its neighbours are adjacent.
     """
-    return Structure(f"paths-{dimension}", partial(_complex, lift=_paths, dimension=dimension, bound=dimension))
+    return Structure(f"paths-{dimension}", partial(_complex, lift=_paths, dimension=dimension, bound=dimension), FOUND)
 
 
 def _complex(

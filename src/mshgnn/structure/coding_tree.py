@@ -25,7 +25,7 @@ def coding_tree() -> Structure:
     ``quotient1`` and ``quotient2`` ``[rows, 2]`` are the edges between the groups of each level, in both directions;
     ``leaves2`` is the number of nodes below each group of the second.
     """
-    return Structure("coding-tree-3", _tree)
+    return Structure("coding-tree-3", _tree, "M log M")
 
 
 def two_levels(graph: nx.Graph) -> tuple[Groups, Groups]:

@@ -22,7 +22,7 @@ def distances(longest: int) -> Structure:
 
     Longer paths than ``longest`` (at most 254) count as that long; ``longest + 1`` marks a sender out of reach.
     """
-    return Structure(f"distances-{longest}", partial(_distances, longest=longest), _cost)
+    return Structure(f"distances-{longest}", partial(_distances, longest=longest), "N (N + M) steps, N² bytes", _cost)
 
 
 def _distances(graph: Data, longest: int) -> dict[str, Ragged]:

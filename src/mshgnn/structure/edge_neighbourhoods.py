@@ -25,7 +25,7 @@ BYTES_PER_COPY, BYTES_PER_INNER = 120, 80
 
 def edge_neighbourhoods() -> Structure:
     """The kind: neighbourhoods of one hop."""
-    return Structure("edge-neighbourhoods-1", compute)
+    return Structure("edge-neighbourhoods-1", compute, "edges in the neighbourhoods of all edges")
 
 
 def compute(graph: Data) -> dict[str, Ragged]:

@@ -29,7 +29,7 @@ def expander(permutations: int, seed: int = 0) -> Structure:
     eigenvalue of its Laplacian is at least :math:`2r - 2\sqrt{2r - 1} - 0.1`, or the best of 100 is taken. Graphs of
     equally many nodes and edges get the same one.
     """
-    return Structure(f"expander-{permutations}-{seed}", partial(_expander, permutations=permutations, seed=seed))
+    return Structure(f"expander-{permutations}-{seed}", partial(_expander, permutations=permutations, seed=seed), "N")
 
 
 def _expander(graph: Data, permutations: int, seed: int) -> dict[str, Ragged]:

@@ -31,12 +31,14 @@ class Structure:
         compute: the tensors of one graph, by name; also of a graph without edges or nodes. It sees ``edge_index`` and
             ``num_nodes``, never a target, and gives the same for the same graph. Parameters are bound by
             ``functools.partial``, which can be copied and sent to other processes.
+        grows: what time and memory grow with, for pages; N nodes, M edges.
         cost: bytes for a graph of so many nodes and edges, where they are more than linear.
         sees_features: whether ``compute`` also sees ``x`` and ``edge_attr``.
     """
 
     name: str
     compute: Callable[[Data], Mapping[str, Ragged]]
+    grows: str = "N + M"
     cost: Callable[[int, int], Cost] | None = None
     sees_features: bool = False
 

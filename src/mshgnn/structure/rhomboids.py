@@ -43,7 +43,7 @@ Rhomboid = tuple[frozenset[int], frozenset[int]]
 
 def rhomboid_clusters(orders: int) -> Structure:
     """The kind with so many pools, 1 or 2."""
-    return Structure(f"rhomboids-{orders}", partial(compute, orders=orders), cost=_cost, sees_features=True)
+    return Structure(f"rhomboids-{orders}", partial(compute, orders=orders), "N⁴", cost=_cost, sees_features=True)
 
 
 def _cost(nodes: int, edges: int) -> Cost:

@@ -38,7 +38,7 @@ def substructure_counts(family: Family, largest: int, holder: Holder) -> Structu
     Both directions of an edge have the same counts, a loop has zeros.
     """
     compute = partial(_counts, family=family, largest=largest, holder=holder)
-    return Structure(f"counts-{family}-{largest}-{holder}", compute)
+    return Structure(f"counts-{family}-{largest}-{holder}", compute, "copies found")
 
 
 def copies(graph: nx.Graph, family: Family, largest: int) -> Iterator[tuple[int, ...]]:
