@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import IO
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,21 @@ def held_out_figures(method: str) -> dict[str, PublishedFigure]:
     return _read("held_out.csv", method)
 
 
+def multitask_figures() -> dict[str, float]:
+    """What PNA's authors drew for their benchmark, mean log10 of the squared error of all six targets, by model."""
+    with _table("multitask.csv") as lines:
+        return {row["model"]: float(row["mean"]) for row in csv.DictReader(lines)}
+
+
 def _read(table: str, method: str) -> dict[str, PublishedFigure]:
     """The figures of one method in one table, by data set."""
-    with (files("mshgnn.reproduction") / "published" / table).open(encoding="utf-8") as lines:
+    with _table(table) as lines:
         return {
             row["dataset"]: PublishedFigure(float(row["mean"]), float(row["std"]) if row["std"] else None)
             for row in csv.DictReader(lines)
             if row["method"] == method and row["mean"] not in ("", "OOM")
         }
+
+
+def _table(name: str) -> IO[str]:
+    return (files("mshgnn.reproduction") / "published" / name).open(encoding="utf-8")

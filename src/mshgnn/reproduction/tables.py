@@ -19,7 +19,7 @@ from mshgnn.reproduction.published import held_out_figures, paper_figures
 from mshgnn.reproduction.results import WORTH_SUITES, Results, cell, runs
 from mshgnn.reproduction.selection_bias import selection_bias
 from mshgnn.reproduction.trials import TRIAL_QUESTIONS, trials
-from mshgnn.reproduction.worth import worth
+from mshgnn.reproduction.worth import worth, worth_costs
 
 
 def models_by_set(results: Results, sets: dict[str, str], shown: Iterable[str] = MODELS) -> str:
@@ -244,6 +244,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "selection-bias": selection_bias,
     **{f"trials-{question}": partial(trials, question=question) for question in TRIAL_QUESTIONS},
     **{f"worth-{suite}": partial(worth, suite=suite) for suite in WORTH_SUITES},
+    **{f"costs-{suite}": partial(worth_costs, suite=suite) for suite in WORTH_SUITES},
     "bench": bench,
     "bench-scale": bench_scale,
     "molecules": molecules,
