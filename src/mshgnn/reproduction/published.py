@@ -25,6 +25,16 @@ def paper_figures(method: str = "MSH-GNN") -> dict[str, PublishedFigure]:
     return _read("graph_classification.csv", method) | _read("node_classification.csv", method)
 
 
+def printed_nodes(method: str) -> dict[str, str]:
+    """The paper's entries for ``method`` in its table of node classification, by data set, as they stand there."""
+    with _table("node_classification.csv") as lines:
+        return {
+            row["dataset"]: " ± ".join(part for part in (row["mean"], row["std"]) if part)
+            for row in csv.DictReader(lines)
+            if row["method"] == method
+        }
+
+
 def held_out_figures(method: str) -> dict[str, PublishedFigure]:
     """What others have printed for ``method``, by data set, the epoch chosen on validation."""
     return _read("held_out.csv", method)

@@ -40,6 +40,8 @@ class Results:
     """By suite, then data set and model: where a harmonic message might be worth its place."""
     scale: dict[tuple[str, str], Record] = field(default_factory=dict)
     """By data set and way to batch: steps on parts of a graph beside steps on the whole."""
+    first_folds: dict[tuple[str, str], Record] = field(default_factory=dict)
+    """By data set and model: one fold of models that were not run in full, to tell time and memory by."""
 
     def cell(self, dataset: str, model: str, rule: str = HEADLINE) -> str:
         """``mean ± std`` in percent under a rule, the folds where some are missing; a dash where nothing was run."""
@@ -121,7 +123,8 @@ def load_results(folder: Path) -> Results:
     records = {key: record for suite in SUITES for key, record in load_suite(folder / suite).items()}
     worth = {suite: load_suite(folder / suite) for suite in WORTH_SUITES}
     capacity, scale = (load_suite(folder / name) for name in ("capacity", "scale"))
-    return Results(records, trials, capacity, measurements, worth, scale)
+    first = {key: record for suite in SUITES for key, record in load_suite(folder / "first-folds" / suite).items()}
+    return Results(records, trials, capacity, measurements, worth, scale, first)
 
 
 def _in_order(trials: dict[tuple[str, str], Record]) -> list[Record]:

@@ -14,6 +14,7 @@ from mshgnn.reproduction.exported import exported
 from mshgnn.reproduction.goals import goals
 from mshgnn.reproduction.layout import CONTROLS, GRAPH_SETS, JOINT_SETS, MODELS, NODE_SETS, TUNED
 from mshgnn.reproduction.molecules import table as molecule_tables
+from mshgnn.reproduction.node_memory import node_memory
 from mshgnn.reproduction.paired import graph_differences, graph_losses
 from mshgnn.reproduction.published import held_out_figures, paper_figures
 from mshgnn.reproduction.results import WORTH_SUITES, Results, cell, runs
@@ -237,6 +238,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "graph-rules": rules_by_set,
     "node-models": node_models,
     "node-tuned": node_tuned,
+    "node-memory": node_memory,
     "goals": goals,
     "joint": joint,
     "joint-rules": joint_rules,
