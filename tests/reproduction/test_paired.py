@@ -6,10 +6,11 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from mshgnn.records.record import Record
 from mshgnn.records.run import FoldKey
-from mshgnn.reproduction.paired import graph_differences, graph_losses
+from mshgnn.reproduction.paired import graph_differences, graph_losses, paired_difference
 from mshgnn.reproduction.results import Results
 from support.runs import make_record
 
@@ -19,9 +20,14 @@ def corrected(differences: list[float]) -> float:
     return math.sqrt(1 / len(differences) + 1 / 8) * float(np.std(differences, ddof=1))
 
 
-def with_folds(record: Record, accuracies: list[float], splits: str = "same") -> Record:
+def with_folds(record: Record, accuracies: list[float], splits: str = "same", seeds: int = 1) -> Record:
+    """Of every seed the folds, one after the other."""
+    (first,) = record.run.results
+    folds = len(accuracies) // seeds
+    keys = [FoldKey(seed, fold) for seed in range(seeds) for fold in range(folds)]
     headline = replace(record.rules["best_validation"], per_fold=tuple(accuracies))
-    run = replace(record.run, info=replace(record.info, splits_checksum=splits))
+    info = replace(record.info, splits_checksum=splits)
+    run = replace(record.run, info=info, results=tuple(replace(first, key=key) for key in keys))
     return replace(record, run=run, stored={**record.rules, "best_validation": headline})
 
 
@@ -32,7 +38,7 @@ def test_differences_are_paired_by_fold_and_only_on_the_same_splits() -> None:
         ("NCI1", "gin"): with_folds(make_record("NCI1", "gin", 0.8), theirs),
         ("NCI1", "gcn"): with_folds(make_record("NCI1", "gcn", 0.8), theirs, splits="others"),
     }
-    gcn, _, gin, _ = graph_differences(Results(records, {}, {}, {})).splitlines()[2:]
+    gcn, gin = graph_differences(Results(records, {}, {}, {})).splitlines()[2:]
     points = 100 * (np.array(ours) - np.array(theirs))
     assert f" {points.mean():+.1f} ± {corrected(points.tolist()):.1f} |" in gin
     assert "±" not in gcn
@@ -46,10 +52,41 @@ def test_significant_differences_are_bold_and_one_fold_is_none() -> None:
         ("PTC", "msh-stable"): make_record("PTC", "msh-stable", 0.8),
         ("PTC", "gin"): make_record("PTC", "gin", 0.7),
     }
-    row = graph_differences(Results(records, {}, {}, {})).splitlines()[4].split(" | ")
+    row = graph_differences(Results(records, {}, {}, {})).splitlines()[2].split(" | ")
     points = 100 * (np.array(ours) - np.array(theirs))
     assert row[4] == f"**{points.mean():+.1f} ± {corrected(points.tolist()):.1f}**"
     assert row[2] == "–"
+
+
+def test_the_seeds_of_a_fold_are_one_part_and_models_may_have_different_ones() -> None:
+    ours = with_folds(make_record("MUTAG", "msh-stable", 0.8), [0.8, 0.6, 0.9, 0.7], seeds=2)  # 0.85 and 0.65
+    theirs = with_folds(make_record("MUTAG", "gin", 0.8), [0.7, 0.6])
+    found = paired_difference(ours, theirs)
+    assert found is not None
+    assert found.folds == 2
+    assert found.mean == pytest.approx(0.1)
+    assert found.error == pytest.approx(corrected([0.15, 0.05]))
+
+
+def test_where_one_fold_is_all_there_is_the_error_is_that_of_its_seeds() -> None:
+    ours = with_folds(make_record("MUTAG", "msh-stable", 0.8), [0.8, 0.9, 0.7], seeds=3)
+    theirs = with_folds(make_record("MUTAG", "gin", 0.8), [0.7, 0.9, 0.6], seeds=3)
+    found = paired_difference(ours, theirs)
+    assert found is not None
+    assert found.error == pytest.approx(np.std([0.1, 0.0, 0.1], ddof=1) / math.sqrt(3))
+    assert paired_difference(ours, with_folds(make_record("MUTAG", "gin", 0.8), [0.7, 0.9], seeds=2)) is None
+
+
+def test_a_smaller_error_is_better() -> None:
+    ours = with_folds(make_record("MUTAG", "msh-stable", 0.8), [0.2, 0.3])
+    (first, second) = ours.run.results
+    down = tuple(replace(one, curves=replace(one.curves, higher_is_better=False)) for one in (first, second))
+    found = paired_difference(
+        replace(ours, run=replace(ours.run, results=down)),
+        with_folds(make_record("MUTAG", "gin", 0.8), [0.5, 0.5]),
+    )
+    assert found is not None
+    assert found.mean == pytest.approx(0.25)
 
 
 def with_losses(record: Record, validation: list[list[float]], test: list[list[float]]) -> Record:

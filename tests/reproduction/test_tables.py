@@ -8,11 +8,13 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mshgnn.cli import tables as tables_command
 from mshgnn.data import StructureFrequencyDataset
 from mshgnn.models.controls import CONTROLS as REGISTERED
+from mshgnn.records.record import Record
 from mshgnn.records.run import FoldKey
 from mshgnn.reproduction.layout import CONTROLS, GRAPH_SETS, JOINT_SETS
 from mshgnn.reproduction.published import paper_figures
@@ -61,6 +63,22 @@ def test_the_best_of_several_is_bold_and_a_missing_run_is_a_dash() -> None:
 def test_means_that_read_alike_are_bold_alike() -> None:
     near = {("NCI1", "gcn"): make_record("NCI1", "gcn", 0.8187), ("NCI1", "gin"): make_record("NCI1", "gin", 0.8186)}
     assert TABLES["graph-models"](Results(near, {}, {}, {})).count("**81.9**") == 2
+
+
+def test_a_spread_is_over_the_folds_whatever_their_seeds_and_missing_folds_are_said() -> None:
+    one = make_record("NCI1", "gcn", 0.5)
+    (first,) = one.run.results
+
+    def given(keys: list[FoldKey], values: tuple[float, ...]) -> Record:
+        headline = replace(one.rules["best_validation"], mean=float(np.mean(values)), per_fold=values, std=9.0)
+        run = replace(one.run, results=tuple(replace(first, key=key) for key in keys))
+        return replace(one, run=run, stored={**one.rules, "best_validation": headline})
+
+    four = given([FoldKey(seed, fold) for seed in (0, 1) for fold in (0, 1)], (0.8, 0.5, 0.6, 0.7))  # 0.7 and 0.6
+    records = {("NCI1", "gcn"): four, ("NCI1", "gin"): given([FoldKey(0, 0)], (0.75,))}
+    gcn, gin = TABLES["graph-models"](Results(records, {}, {}, {})).splitlines()[2:]
+    assert "| 65.0 ± 5.0 |" in gcn
+    assert "| **75.0 (1 fold)** |" in gin
 
 
 def test_nothing_is_bold_where_controls_alone_were_run() -> None:

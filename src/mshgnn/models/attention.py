@@ -10,6 +10,15 @@ from mshgnn.models.gat import head_width
 from mshgnn.models.memory import check_memory
 
 
+def weights_bytes(pairs: int, layers: int = 1) -> int:
+    """What a training step holds where all attention weights are made, with ``pairs`` of tokens counted per head.
+
+    Each layer keeps its weights, what dropout left of them and the mask between the two; the gradients of one come on
+    top.
+    """
+    return (9 * layers + 8) * pairs
+
+
 class SelfAttention(nn.MultiheadAttention):
     """Torch's attention of a set to itself, always by ``scaled_dot_product_attention``.
 
@@ -44,8 +53,7 @@ class SelfAttention(nn.MultiheadAttention):
         batch, tokens, _ = query.shape
         share = self.dropout if self.training else 0.0
         if share:
-            # The weights, what is left of them, the mask between the two, and as much again for the gradients.
-            check_memory(f"attention between {tokens:,} tokens", 17 * batch * self.num_heads * tokens**2)
+            check_memory(f"attention between {tokens:,} tokens", weights_bytes(batch * self.num_heads * tokens**2))
         parts = linear(query, self.in_proj_weight, self.in_proj_bias)
         q, k, v = parts.view(batch, tokens, 3, self.num_heads, self.head_dim).permute(2, 0, 3, 1, 4)
         mask = None

@@ -7,11 +7,11 @@ import numpy as np
 from mshgnn.evaluation.rules import HEADLINE
 from mshgnn.records.record import Record
 from mshgnn.report.markdown import markdown
-from mshgnn.reproduction.layout import SETS
+from mshgnn.reproduction.layout import OURS, SETS
 from mshgnn.reproduction.results import Results
 from mshgnn.training.metrics import KNOWN_METRICS
 
-FOLDER, OURS = "exported", "msh-stable"
+FOLDER = "exported"
 LAB_SUITES = {"Tolokers": "heterophily"}
 """Whose records hold a set's figures in the lab, where it is not in the tables of models."""
 

@@ -8,10 +8,8 @@ from collections.abc import Iterable
 from mshgnn.evaluation.rules import HEADLINE
 from mshgnn.records.record import Record
 from mshgnn.report.markdown import markdown
-from mshgnn.reproduction.layout import MODELS, SETS
+from mshgnn.reproduction.layout import MODELS, OURS, SETS
 from mshgnn.reproduction.results import Results
-
-OURS = "msh-stable"
 
 GOALS = {
     "MUTAG": 88.0,

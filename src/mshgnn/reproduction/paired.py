@@ -1,4 +1,4 @@
-"""Networks against `stable`, fold by fold: differences have less noise than the figures they come from."""
+"""Models against `stable`, fold by fold: differences have less noise than the figures they come from."""
 
 from __future__ import annotations
 
@@ -6,57 +6,55 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mshgnn.evaluation.rules import HEADLINE
-from mshgnn.evaluation.significance import corrected_difference
+from mshgnn.evaluation.significance import PairedDifference, corrected_difference
 from mshgnn.records.record import Record
-from mshgnn.records.run import FoldKey
 from mshgnn.report.markdown import markdown
-from mshgnn.reproduction.layout import GRAPH_SETS, MODELS
-from mshgnn.reproduction.results import Results
+from mshgnn.reproduction.layout import FLOORS, GRAPH_SETS, MODELS, OURS
+from mshgnn.reproduction.results import Results, by_seed_and_fold, count_folds, form_of
 
 
 def graph_differences(results: Results) -> str:
-    """`stable` minus each other network, fold by fold: the mean in points and its corrected standard error."""
+    """`stable` minus each other model, fold by fold: the mean in points and its corrected standard error."""
     rows = []
-    for model in ("gcn", "gat", "gin", "film"):
-        pairs = [(results.records.get((name, "msh-stable")), results.records.get((name, model))) for name in GRAPH_SETS]
-        rows.append([f"`stable` - {MODELS[model]}", *(_paired_difference(*pair) for pair in pairs)])
+    for model, title in MODELS.items():
+        pairs = [(results.records.get((name, OURS)), results.records.get((name, model))) for name in GRAPH_SETS]
+        if model not in FLOORS | {OURS} and any(other for _, other in pairs):
+            rows.append([f"`stable` - {title}", *(_points(*pair) for pair in pairs)])
     return markdown(["points", *GRAPH_SETS.values()], rows)
 
 
-def _paired_difference(ours: Record | None, other: Record | None) -> str:
-    """Mean and corrected standard error over folds; a dash unless both models were given the same ones, two or more."""
-    if ours is None or other is None or not _comparable(ours, other):
+def _points(ours: Record | None, other: Record | None) -> str:
+    """A dash where nothing can be compared."""
+    if ours is None or other is None or (found := paired_difference(ours, other)) is None:
         return "–"
-    first, second = 100 * _accuracies_by_fold(ours), 100 * _accuracies_by_fold(other)
-    return _mean_difference(first, second, _test_per_train(ours), digits=1)
+    return difference_text(found, digits=1, factor=100) + (form_of(ours) or form_of(other))
 
 
-def _mean_difference(
-    first: NDArray[np.float64], second: NDArray[np.float64], test_per_train: float, digits: int
-) -> str:
-    """The mean of ``first - second`` with its sign, and its corrected standard error; significant ones in bold."""
-    found = corrected_difference(first, second, test_per_train)
-    text = (
-        f"{round(found.mean, digits) + 0.0:+.{digits}f} ± {found.error:.{digits}f}"  # adding zero turns -0.0 into +0.0
-    )
+def paired_difference(ours: Record, other: Record) -> PairedDifference | None:
+    """How much better ``ours`` is, in the direction of the metric; ``None`` unless both were given the same parts.
+
+    Parts are folds, a fold's figure being the mean of its seeds. Where there is one fold alone they are seeds, whose
+    error is that of training: they share training and test items.
+    """
+    if not _comparable(ours, other):
+        return None
+    found = [np.array(record.rules[HEADLINE].per_fold) for record in (ours, other)]
+    sign = 1 if ours.run.results[0].curves.higher_is_better else -1
+    return _compare(ours, sign * found[0], other, sign * found[1])
+
+
+def difference_text(found: PairedDifference, digits: int, factor: float = 1) -> str:
+    """The mean with its sign and its standard error; significant ones in bold."""
+    mean = round(factor * found.mean, digits) + 0.0  # adding zero turns -0.0 into +0.0
+    text = f"{mean:+.{digits}f} ± {factor * found.error:.{digits}f}"
     return f"**{text}**" if found.significant else text
-
-
-def _test_per_train(record: Record) -> float:
-    """Test items by training items, the mean over folds."""
-    sizes = [result.curves.sizes for result in record.run.results]
-    return float(np.mean([test / train for train, _, test in sizes]))
-
-
-def _accuracies_by_fold(record: Record) -> NDArray[np.float64]:
-    return np.array(record.rules[HEADLINE].per_fold)
 
 
 def graph_losses(results: Results) -> str:
     """Test loss at the epoch of each fold's lowest validation loss; in brackets how much more than `stable`'s."""
     rows = []
-    for model in ("msh-stable", "gcn", "gat", "gin", "film", "mlp"):
-        pairs = [(results.records.get((name, "msh-stable")), results.records.get((name, model))) for name in GRAPH_SETS]
+    for model in (OURS, "gcn", "gat", "gin", "film", "mlp"):
+        pairs = [(results.records.get((name, OURS)), results.records.get((name, model))) for name in GRAPH_SETS]
         rows.append([MODELS[model], *(_test_loss(*pair) for pair in pairs)])
     return markdown(["test loss", *GRAPH_SETS.values()], rows)
 
@@ -65,24 +63,40 @@ def _test_loss(ours: Record | None, other: Record | None) -> str:
     """The other's mean, and the paired difference with its corrected error unless the other is ours."""
     if other is None:
         return "–"
-    theirs = _losses_by_fold(other)
+    theirs = _lowest_losses(other)
     if ours is None or ours is other or not _comparable(ours, other):
         return f"{theirs.mean():.3f}"
-    difference = _mean_difference(theirs, _losses_by_fold(ours), _test_per_train(ours), digits=3)
-    return f"{theirs.mean():.3f} ({difference})"
+    return f"{theirs.mean():.3f} ({difference_text(_compare(other, theirs, ours, _lowest_losses(ours)), digits=3)})"
 
 
-def _losses_by_fold(record: Record) -> NDArray[np.float64]:
-    """The test loss of every fold at the epoch whose validation loss is lowest: nothing is chosen on test."""
+def _lowest_losses(record: Record) -> NDArray[np.float64]:
+    """The test loss of every result at the epoch whose validation loss is lowest: nothing is chosen on test."""
     folds = [result.curves for result in record.run.results]
     return np.array([fold.test_loss[np.nanargmin(fold.validation_loss)] for fold in folds])
 
 
+def _compare(one: Record, its: NDArray[np.float64], other: Record, others: NDArray[np.float64]) -> PairedDifference:
+    """``its - others``, a number of every result each; the correction is that of folds which share training items."""
+    first, second = by_seed_and_fold(one, its), by_seed_and_fold(other, others)
+    if count_folds(one) == 1:
+        return corrected_difference(first[:, 0], second[:, 0], 0.0)
+    return corrected_difference(first.mean(0), second.mean(0), _test_per_train(one))
+
+
+def _test_per_train(record: Record) -> float:
+    """Test items by training items, the mean over folds."""
+    sizes = [result.curves.sizes for result in record.run.results]
+    return float(np.mean([test / train for train, _, test in sizes]))
+
+
 def _comparable(ours: Record, other: Record) -> bool:
-    """Whether both were given the same folds, and enough of them for a test."""
-    return _folds_given(ours) == _folds_given(other) and len(ours.rules[HEADLINE].per_fold) > 1
+    """Whether both were given the same parts of the same splits, and enough of them for a test."""
+    same = ours.info.splits_checksum == other.info.splits_checksum and _parts(ours) == _parts(other)
+    return same and len(_parts(ours)) > 1
 
 
-def _folds_given(record: Record) -> tuple[str, list[FoldKey]]:
-    """Which splits a run had, and which seeds and folds of them."""
-    return record.info.splits_checksum, [result.key for result in record.run.results]
+def _parts(record: Record) -> list[tuple[int, int]]:
+    """The folds of a run; where it has one alone, the seeds of that."""
+    keys = [result.key for result in record.run.results]
+    several = count_folds(record) > 1
+    return list(dict.fromkeys((key.fold, 0 if several else key.seed) for key in keys))

@@ -25,6 +25,15 @@ def paper_figures(method: str = "MSH-GNN") -> dict[str, PublishedFigure]:
     return _read("graph_classification.csv", method) | _read("node_classification.csv", method)
 
 
+def printed_nodes(method: str) -> dict[str, str]:
+    """The paper's entries for ``method`` in its table of node classification, by data set, as they stand there."""
+    return {
+        row["dataset"]: " ± ".join(part for part in (row["mean"], row["std"]) if part)
+        for row in rows("node_classification.csv")
+        if row["method"] == method
+    }
+
+
 def held_out_figures(method: str) -> dict[str, PublishedFigure]:
     """What others have printed for ``method``, by data set, the epoch chosen on validation."""
     return _read("held_out.csv", method)
@@ -39,6 +48,11 @@ def rows(table: str) -> list[dict[str, str]]:
 def figure(row: Mapping[str, str]) -> PublishedFigure:
     """The figure in the columns ``mean`` and ``std`` of a row."""
     return PublishedFigure(float(row["mean"]), float(row["std"]) if row["std"] else None)
+
+
+def multitask_figures() -> dict[str, float]:
+    """What PNA's authors drew for their benchmark, mean log10 of the squared error of all six targets, by model."""
+    return {row["model"]: float(row["mean"]) for row in rows("multitask.csv")}
 
 
 def _read(table: str, method: str) -> dict[str, PublishedFigure]:

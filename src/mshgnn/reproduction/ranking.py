@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from mshgnn.errors import UserError
 from mshgnn.evaluation.ranks import Ranking, rank_models
 from mshgnn.evaluation.rules import HEADLINE
-from mshgnn.reproduction.layout import GRAPH_SETS, MODELS
+from mshgnn.reproduction.layout import FLOORS, GRAPH_SETS, MODELS
 from mshgnn.reproduction.results import Results, of_old_preset
-
-FLOORS = frozenset({"majority", "wl-lookup"})
-"""Not ranked: they see no likeness between graphs and would only widen the distance between the others."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +40,4 @@ def rank_graph_models(results: Results, sets: Sequence[str] = tuple(GRAPH_SETS))
 def _is_whole(results: Results, dataset: str, model: str) -> bool:
     """Whether the model as it is today has as many folds of the set as any model has."""
     record = results.records.get((dataset, model))
-    if record is None or of_old_preset(record):
-        return False
-    return _folds(results, dataset, model) == max(_folds(results, *key) for key in results.records if key[0] == dataset)
-
-
-def _folds(results: Results, dataset: str, model: str) -> int:
-    return len({result.key.fold for result in results.records[dataset, model].run.results})
+    return record is not None and not of_old_preset(record) and results.is_whole(dataset, model)

@@ -17,6 +17,7 @@ from mshgnn.lab.store import RunStore
 from mshgnn.lab.suite import load_experiments
 from mshgnn.records.record import Record
 from mshgnn.reproduction.layout import CONTROLS, JOINT_SEEN
+from mshgnn.reproduction.results import count_folds
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def estimate(target: Target, experiments: Sequence[Experiment], records: Mapping
         if record is None:
             unknown.append(experiment.name)
             continue
-        known = [_folds(other) for (its_set, _), other in records.items() if its_set == dataset]
+        known = [count_folds(other) for (its_set, _), other in records.items() if its_set == dataset]
         folds = max(known) if experiment.folds is None else len(experiment.folds)
         runs = 1 if target.trains_in_place else folds * len(experiment.seeds) - _finished(experiment)
         seconds[experiment.name] = max(runs, 0) * record.seconds / len(record.run.results)
@@ -115,10 +116,6 @@ def measure_costs(target: Target, experiments: Sequence[Experiment], out: Path) 
         for experiment, cost in zip(networks, found, strict=True)
     }
     (out / "joint-cost.json").write_text(json.dumps(costs, indent=1) + "\n", encoding="utf-8")
-
-
-def _folds(record: Record) -> int:
-    return len({result.key.fold for result in record.run.results})
 
 
 def _finished(experiment: Experiment) -> int:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from mshgnn.evaluation.rules import HEADLINE
 from mshgnn.records.record import Record, load_suite
 from mshgnn.reproduction.layout import SETS
@@ -37,10 +40,18 @@ class Results:
     """By suite, then data set and model: where a harmonic message might be worth its place."""
     scale: dict[tuple[str, str], Record] = field(default_factory=dict)
     """By data set and way to batch: steps on parts of a graph beside steps on the whole."""
+    first_folds: dict[tuple[str, str], Record] = field(default_factory=dict)
+    """By data set and model: one fold of models that were not run in full, to tell time and memory by."""
 
     def cell(self, dataset: str, model: str, rule: str = HEADLINE) -> str:
-        """``mean ± std`` in percent under a rule, or a dash where nothing was run."""
-        return cell(self.records.get((dataset, model)), rule)
+        """``mean ± std`` in percent under a rule, the folds where some are missing; a dash where nothing was run."""
+        record = self.records.get((dataset, model))
+        return cell(record, rule) + ("" if record is None or self.is_whole(dataset, model) else f" ({runs(record)})")
+
+    def is_whole(self, dataset: str, model: str) -> bool:
+        """Whether the model was given as many folds of the set as any other."""
+        most = max(count_folds(record) for (its_set, _), record in self.records.items() if its_set == dataset)
+        return count_folds(self.records[dataset, model]) == most
 
     def mean(self, dataset: str, model: str, rule: str = HEADLINE) -> float | None:
         """The mean in percent as a table shows it, or ``None`` where nothing was run."""
@@ -49,15 +60,31 @@ class Results:
 
 
 def cell(record: Record | None, rule: str) -> str:
-    """``mean ± std`` in percent under a rule; one fold has no spread; a dash where there is no record."""
+    """``mean ± std`` in percent under a rule, see :func:`samples`; a dash where there is no record."""
     if record is None:
         return "–"
-    result = record.rules[rule]
-    spread = "" if len(result.per_fold) == 1 else f" ± {100 * result.std:.1f}"
-    return f"{100 * result.mean:.1f}{spread}{_form(record)}"
+    values = samples(record, rule)
+    spread = "" if len(values) == 1 else f" ± {100 * values.std():.1f}"
+    return f"{100 * record.rules[rule].mean:.1f}{spread}{form_of(record)}"
 
 
-def _form(record: Record) -> str:
+def count_folds(record: Record) -> int:
+    """The folds of a run, whatever its seeds."""
+    return len({result.key.fold for result in record.run.results})
+
+
+def samples(record: Record, rule: str = HEADLINE) -> NDArray[np.float64]:
+    """What a table's ± is over: the folds, each the mean of its seeds, or the seeds of the one fold there is."""
+    values = by_seed_and_fold(record, record.rules[rule].per_fold)
+    return values[:, 0] if values.shape[1] == 1 else values.mean(0)
+
+
+def by_seed_and_fold(record: Record, values: ArrayLike) -> NDArray[np.float64]:
+    """One number of every result, the folds of the first seed first, as ``[seeds, folds]``."""
+    return np.asarray(values, dtype=np.float64).reshape(-1, count_folds(record))
+
+
+def form_of(record: Record) -> str:
     """What a reader must know of a model that has changed since it was run."""
     return " (old form)" if of_old_preset(record) or of_full_stable(record) else ""
 
@@ -79,8 +106,7 @@ def of_full_stable(record: Record) -> bool:
 
 def runs(record: Record) -> str:
     """``10 folds``, ``5 seeds`` where there is one fold alone, or ``10 folds x 3 seeds``."""
-    keys = [result.key for result in record.run.results]
-    folds, seeds = len({key.fold for key in keys}), len({key.seed for key in keys})
+    folds, seeds = count_folds(record), len({result.key.seed for result in record.run.results})
     parts = [(folds, "fold")] if folds > 1 or seeds == 1 else []
     parts += [(seeds, "seed")] if seeds > 1 else []
     return " x ".join(f"{count} {kind}" + ("" if count == 1 else "s") for count, kind in parts)
@@ -97,7 +123,8 @@ def load_results(folder: Path) -> Results:
     records = {key: record for suite in SUITES for key, record in load_suite(folder / suite).items()}
     worth = {suite: load_suite(folder / suite) for suite in WORTH_SUITES}
     capacity, scale = (load_suite(folder / name) for name in ("capacity", "scale"))
-    return Results(records, trials, capacity, measurements, worth, scale)
+    first = {key: record for suite in SUITES for key, record in load_suite(folder / "first-folds" / suite).items()}
+    return Results(records, trials, capacity, measurements, worth, scale, first)
 
 
 def _in_order(trials: dict[tuple[str, str], Record]) -> list[Record]:

@@ -15,12 +15,13 @@ from mshgnn.reproduction.exported import exported
 from mshgnn.reproduction.goals import goals
 from mshgnn.reproduction.layout import CONTROLS, GRAPH_SETS, JOINT_SETS, MODELS, NODE_SETS, TUNED
 from mshgnn.reproduction.molecules import table as molecule_tables
+from mshgnn.reproduction.node_memory import node_memory
 from mshgnn.reproduction.paired import graph_differences, graph_losses
 from mshgnn.reproduction.published import held_out_figures, paper_figures
 from mshgnn.reproduction.results import WORTH_SUITES, Results, cell, runs
 from mshgnn.reproduction.selection_bias import selection_bias
 from mshgnn.reproduction.trials import TRIAL_QUESTIONS, trials
-from mshgnn.reproduction.worth import worth
+from mshgnn.reproduction.worth import worth, worth_costs
 
 
 def models_by_set(results: Results, sets: dict[str, str], shown: Iterable[str] = MODELS) -> str:
@@ -248,6 +249,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "graph-rules": rules_by_set,
     "node-models": node_models,
     "node-tuned": node_tuned,
+    "node-memory": node_memory,
     "goals": goals,
     "joint": joint,
     "joint-rules": joint_rules,
@@ -255,6 +257,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "selection-bias": selection_bias,
     **{f"trials-{question}": partial(trials, question=question) for question in TRIAL_QUESTIONS},
     **{f"worth-{suite}": partial(worth, suite=suite) for suite in WORTH_SUITES},
+    **{f"costs-{suite}": partial(worth_costs, suite=suite) for suite in WORTH_SUITES},
     "bench": bench,
     "bench-scale": bench_scale,
     "molecules": molecules,

@@ -104,7 +104,7 @@ def backward(
     # chunk adds to the table itself, each other one to a buffer of its own.
     table = torch.empty(phases.num_receivers, width * (2 if both else 1))
     senders = table[:, width:].zero_() if both else torch.zeros(phases.num_senders, width)
-    sums = [torch.empty(chunk.high - chunk.low, width) for chunk in chunks[1:]]
+    buffers = [torch.empty(chunk.high - chunk.low, width) for chunk in chunks[1:]]
     found: dict[str, Tensor | None] = {
         name: torch.empty(tensor.size(0), *([padded] if tensor.dim() > 1 else []))
         if needs[name] and tensor is not None
@@ -121,7 +121,7 @@ def backward(
     def work(index: int) -> None:
         chunk = chunks[index]
         if index:
-            target, start, low = sums[index - 1].zero_(), 0, chunk.low
+            target, start, low = buffers[index - 1].zero_(), 0, chunk.low
         else:
             target, start, low = (table, width, 0) if both else (senders, 0, 0)
         kernel(
@@ -130,7 +130,7 @@ def backward(
         )  # fmt: skip
 
     run_chunks(work, len(chunks))
-    add_senders(chunks[1:], sums, senders)
+    add_senders(chunks[1:], buffers, senders)
     found["receiver"] = _trimmed(table, F, padded)
     if not both:
         found["sender"] = _trimmed(senders, F, padded)

@@ -199,7 +199,7 @@ def backward(
     needs_weight = needs["weight"]
     # The first chunk adds to the result itself, each other one to a buffer of its own.
     senders = torch.zeros(x_sender.size(0), D)
-    sums = [torch.empty(chunk.high - chunk.low, D) for chunk in chunks[1:]]
+    buffers = [torch.empty(chunk.high - chunk.low, D) for chunk in chunks[1:]]
     weight_sums = torch.empty(len(chunks) if needs_weight else 0, receiver_width, F * D)
     bias_sums = np.zeros((len(chunks), F * D))
     frequency_sums = np.zeros((len(chunks), num_bands * F if needs["frequencies"] else 0))
@@ -208,7 +208,7 @@ def backward(
 
     def work(index: int) -> None:
         chunk = chunks[index]
-        flat_sender = (sums[index - 1].zero_() if index else senders).numpy().reshape(-1)
+        flat_sender = (buffers[index - 1].zero_() if index else senders).numpy().reshape(-1)
         with _workspaces.one() as workspace:
             buffer = workspace.tile(layer)
             grad_tile = buffer.numpy().reshape(-1)
@@ -232,7 +232,7 @@ def backward(
 
     run_chunks(work, len(chunks), with_blas=True)
     if needs["x_sender"]:
-        add_senders(chunks[1:], sums, senders)
+        add_senders(chunks[1:], buffers, senders)
         found["x_sender"] = senders[:, :width].contiguous()
     if needs_weight:
         sums = torch.from_numpy(weight_sums.numpy().sum(0)).t().contiguous().view(F, D, receiver_width)
