@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,14 +14,17 @@ from mshgnn.report.markdown import markdown
 from mshgnn.reproduction.layout import FLOORS, GRAPH_SETS, MODELS, OURS
 from mshgnn.reproduction.results import Results, by_seed_and_fold, count_folds, form_of
 
+MESSAGES = ("gcn", "gat", "gin", "film")
+"""In the shell of `stable`, so that the message alone differs."""
 
-def graph_differences(results: Results) -> str:
+
+def graph_differences(results: Results, models: Collection[str] = MODELS) -> str:
     """`stable` minus each other model, fold by fold: the mean in points and its corrected standard error."""
     rows = []
-    for model, title in MODELS.items():
+    for model in models:
         pairs = [(results.records.get((name, OURS)), results.records.get((name, model))) for name in GRAPH_SETS]
         if model not in FLOORS | {OURS} and any(other for _, other in pairs):
-            rows.append([f"`stable` - {title}", *(_points(*pair) for pair in pairs)])
+            rows.append([f"`stable` - {MODELS[model]}", *(_points(*pair) for pair in pairs)])
     return markdown(["points", *GRAPH_SETS.values()], rows)
 
 
@@ -53,7 +58,7 @@ def difference_text(found: PairedDifference, digits: int, factor: float = 1) -> 
 def graph_losses(results: Results) -> str:
     """Test loss at the epoch of each fold's lowest validation loss; in brackets how much more than `stable`'s."""
     rows = []
-    for model in (OURS, "gcn", "gat", "gin", "film", "mlp"):
+    for model in (OURS, *MESSAGES, "mlp"):
         pairs = [(results.records.get((name, OURS)), results.records.get((name, model))) for name in GRAPH_SETS]
         rows.append([MODELS[model], *(_test_loss(*pair) for pair in pairs)])
     return markdown(["test loss", *GRAPH_SETS.values()], rows)

@@ -16,7 +16,7 @@ from mshgnn.reproduction.goals import goals
 from mshgnn.reproduction.layout import CONTROLS, GRAPH_SETS, JOINT_SETS, MODELS, NODE_SETS, TUNED
 from mshgnn.reproduction.molecules import table as molecule_tables
 from mshgnn.reproduction.node_memory import node_memory
-from mshgnn.reproduction.paired import graph_differences, graph_losses
+from mshgnn.reproduction.paired import MESSAGES, graph_differences, graph_losses
 from mshgnn.reproduction.published import held_out_figures, paper_figures
 from mshgnn.reproduction.results import WORTH_SUITES, Results, cell, runs
 from mshgnn.reproduction.selection_bias import selection_bias
@@ -245,6 +245,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "readme": readme,
     "graph-models": graph_models,
     "graph-differences": graph_differences,
+    "message-differences": partial(graph_differences, models=MESSAGES),
     "graph-losses": graph_losses,
     "graph-rules": rules_by_set,
     "node-models": node_models,
