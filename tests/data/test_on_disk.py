@@ -176,19 +176,19 @@ def test_edges_are_sorted_as_a_stable_sort_would(
     )
     given_edges: Array = np.array(pairs, dtype=dtype).T.copy()
     np.save(folder / "edges.npy", given_edges)
-    edges = MappedArray(folder / "edges.npy")
+    edges = MappedArray.open(folder / "edges.npy")
     rowptr, is_sorted, content = count_senders(edges, nodes)
     assert is_sorted == bool((np.diff(given_edges[1]) >= 0).all())
     assert np.diff(rowptr).tolist() == np.bincount(given_edges[1], minlength=nodes).tolist()
     found = sort_on_disk(edges, rowptr, folder / "sorted.npy", buckets=buckets).values
     assert np.array_equal(found, given_edges[:, np.argsort(given_edges[1], kind="stable")])
-    assert count_senders(MappedArray(folder / "sorted.npy"), nodes)[1:] == (True, content)
+    assert count_senders(MappedArray.open(folder / "sorted.npy"), nodes)[1:] == (True, content)
 
 
 def test_pages_that_were_read_can_be_given_back(tmp_path: Path) -> None:
     path = tmp_path / "rows.npy"
     np.save(path, np.ones((40_000, 256), dtype=np.float32))  # 41 MB
-    array = MappedArray(path)
+    array = MappedArray.open(path)
     array.values[:10].sum()
     before = resident_memory_bytes()
     assert array.values.sum() == array.values.size

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa  # type: ignore[import-not-found, unused-ignore]
 import torch
 
 from fuzz.mutations import mutated
@@ -76,6 +77,20 @@ ARRAYS = {
     "edge_index.npy": _npy([[0, 1, 2, 3, 0], [3, 2, 1, 0, 2]], "int64"),
     "y.npy": _npy([0, 1, -1, 1], "int64"),
     "split.npy": _npy([0, 1, 2, -1], "int64"),
+}
+
+
+def _arrow(*columns: Any, rows: int | None = None) -> bytes:
+    table, written = pa.table(list(columns), names=[f"c{place}" for place in range(len(columns))]), io.BytesIO()
+    with pa.ipc.new_file(written, table.schema) as writer:
+        writer.write_table(table, max_chunksize=rows)
+    return written.getvalue()
+
+
+IN_ARROW = {
+    "x.arrow": _arrow(pa.array([[0.5, 1], [2, -3], [4, 5], [6, 7]], pa.list_(pa.float32(), 2))),
+    "edge_index.arrow": _arrow(pa.array([0, 1, 2, 3, 0]), pa.array([3, 2, 1, 0, 2])),
+    "y.arrow": _arrow(pa.array([0, 1, -1, 1]), rows=3),
 }
 SORTED_EDGES = _npy([[3, 2, 1, 0, 0], [0, 1, 2, 2, 3]], "int64")
 DENSE = _npz(
@@ -190,7 +205,11 @@ READ = {
     ".jsonl": [Kind("plain", {"mine.jsonl": JSONL}), Kind("labelled", {"mine.jsonl": LABELLED})],
     "TU text": [Kind("tu", TU)],
     "node tables": [Kind("tables", TABLES)],
-    "arrays on the disk": [Kind("unsorted", ARRAYS), Kind("sorted before", ARRAYS | {SORTED: SORTED_EDGES})],
+    "arrays on the disk": [
+        Kind("unsorted", ARRAYS),
+        Kind("sorted before", ARRAYS | {SORTED: SORTED_EDGES}),
+        Kind("arrow", IN_ARROW),
+    ],
     ".npz": [Kind("dense", {"mine.npz": DENSE}), Kind("sparse", {"mine.npz": SPARSE})],
     "molecules": [Kind("plain", MOLECULES, ("y",)), Kind("packed", _packed(MOLECULES, gzip.compress), ("y",))],
 }

@@ -17,6 +17,7 @@ from mshgnn.data.readers.molecules import molecule
 from mshgnn.errors import UserError
 from mshgnn.predictor.ensemble import Ensemble
 from mshgnn.predictor.evaluate import evaluate_file
+from mshgnn.predictor.output import check_out
 from mshgnn.predictor.predict import PredictionFailed, predict_file, predicted
 from mshgnn.predictor.train import train
 from support.own_data import Silent, config, molecules, nodes, shapes
@@ -342,6 +343,13 @@ def test_a_file_is_never_predicted_over_itself(trained: Path, tmp_path: Path) ->
     assert data.read_text() == before
     predict_file(Ensemble.load(trained), data, tmp_path / "a" / "b" / "out.csv")
     assert (tmp_path / "a" / "b" / "out.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["y.npy", "x.arrow"])
+def test_arrays_are_not_predicted_over(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(UserError, match="is the file to be read"):
+        check_out(tmp_path / name, tmp_path)
 
 
 def test_tables_of_nodes_are_not_predicted_over(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def make_graph(folder: Path, num_edges: int, features: int = FEATURES) -> None:
 
     num_nodes, half = max(num_edges // EDGES_PER_NODE, 2), num_edges // 2
     if (folder / "y.npy").exists():
-        found = MappedArray(folder / "edge_index.npy").values.shape[1], MappedArray(folder / "x.npy").values.shape[1]
+        found = tuple(MappedArray.open(folder / name).values.shape[1] for name in ("edge_index.npy", "x.npy"))
         if found == (2 * half, features):
             return
         raise UserError(f"{folder}: holds another graph, of {found[0]:,} edges and {found[1]:,} features")

@@ -1,12 +1,15 @@
-"""Arrays that stay on the disk: ``.npy`` files mapped into memory, page by page as they are read."""
+"""Arrays that stay on the disk: files mapped into memory, page by page as they are read."""
 
 from __future__ import annotations
 
 import math
 import mmap
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -22,15 +25,20 @@ MAPPED = "mapped"
 
 
 class MappedArray:
-    """An array in a ``.npy`` file. ``values`` looks like any array; :meth:`forget` gives back the pages read so far.
+    """An array in a file. ``values`` looks like any array; :meth:`forget` gives back the pages read so far.
 
     Pages that were read stay in the process until the system needs them, and count as its memory. A process that keeps
     within a limit forgets them after every step: the system still has them in its own cache while there is room.
     """
 
-    def __init__(self, path: Path, *, write: bool = False) -> None:
+    def __init__(self, path: Path, file: mmap.mmap, values: Array, *, write: bool = False) -> None:
+        self.path, self.values = path, values
+        self._file, self._write = file, write
+
+    @classmethod
+    def open(cls, path: Path, *, write: bool = False) -> MappedArray:
+        """The array of a ``.npy`` file."""
         check_file(path)
-        self.path = path
         with path.open("r+b" if write else "rb") as file:
             try:
                 shape, columns_first, dtype = read_npy_header(file)
@@ -43,13 +51,8 @@ class MappedArray:
             start, size = file.tell(), math.prod(shape) * dtype.itemsize
             if path.stat().st_size != start + size:
                 raise DataError(f"{path}: {path.stat().st_size - start:,} bytes of content, the header says {size:,}")
-            access = mmap.ACCESS_WRITE if write else mmap.ACCESS_COPY
-            try:
-                self._file = mmap.mmap(file.fileno(), 0, access=access)
-            except (OSError, ValueError, OverflowError) as error:
-                raise DataError(f"{path}: cannot be mapped into memory ({error})") from None
-        self._write = write
-        self.values: Array = np.ndarray(shape, dtype, self._file, start)
+            mapped = map_file(path, file, write=write)
+        return cls(path, mapped, np.ndarray(shape, dtype, mapped, start), write=write)
 
     @classmethod
     def create(cls, path: Path, shape: tuple[int, ...], dtype: npt.DTypeLike) -> MappedArray:
@@ -61,7 +64,7 @@ class MappedArray:
             if size and hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(file.fileno(), file.tell(), size)
             file.truncate(file.tell() + size)
-        return cls(path, write=True)
+        return cls.open(path, write=True)
 
     def __reduce__(self) -> NoReturn:
         """No copy can be sent elsewhere: whoever asks has another machine in mind."""
@@ -73,3 +76,24 @@ class MappedArray:
             self._file.flush()
         if hasattr(mmap, "MADV_DONTNEED"):
             self._file.madvise(mmap.MADV_DONTNEED)
+
+
+def map_file(path: Path, file: IO[bytes], *, write: bool = False) -> mmap.mmap:
+    """The whole of an open file; without ``write`` no change of the memory reaches it."""
+    try:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_WRITE if write else mmap.ACCESS_COPY)
+    except (OSError, ValueError, OverflowError) as error:
+        raise DataError(f"{path}: cannot be mapped into memory ({error})") from None
+
+
+@contextmanager
+def made_beside(path: Path) -> Iterator[Path]:
+    """A file that becomes ``path`` if the block ends well; another process may make the same one at the same time."""
+    handle, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".writing", dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

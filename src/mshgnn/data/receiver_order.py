@@ -3,8 +3,6 @@
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +10,7 @@ import numpy as np
 
 from mshgnn.compiled import compiled
 from mshgnn.data.dataset import DataError
-from mshgnn.data.mapped import MappedArray
+from mshgnn.data.mapped import MappedArray, made_beside
 from mshgnn.data.sampling import Ints
 
 CHUNK = 2**22
@@ -55,16 +53,9 @@ def sort_on_disk(edge_index: MappedArray, rowptr: Ints, path: Path, *, buckets: 
     Receivers are taken in ``buckets`` of about equally many edges, and each pass over the edges writes those of one
     bucket. So the places that are written lie close together, however much larger than memory the file is.
     """
-    # A name of its own: another process may sort the same edges at the same time.
-    handle, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".writing", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
+    with made_beside(path) as temporary:
         _sort_into(temporary, edge_index, rowptr, buckets)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return MappedArray(path)
+    return MappedArray.open(path)
 
 
 def _sort_into(file: Path, edge_index: MappedArray, rowptr: Ints, buckets: int) -> None:

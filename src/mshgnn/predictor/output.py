@@ -10,7 +10,7 @@ from typing import IO
 from mshgnn.errors import UserError
 from mshgnn.records.codec import written_beside
 
-READ_IN_FOLDERS = ("nodes.*", "edges.*", "*.npy", "*.txt")
+READ_IN_FOLDERS = ("nodes.*", "edges.*", "*.npy", "*.arrow", "*.txt")
 """Files of a folder that may be a graph's own: tables, arrays, TU text."""
 
 

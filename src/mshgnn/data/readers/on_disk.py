@@ -1,21 +1,24 @@
-"""Reader of a graph that stays on the disk: a folder of ``.npy`` arrays, which may be larger than memory.
+"""Reader of a graph that stays on the disk: a folder of ``.npy`` or Arrow arrays, which may be larger than memory.
 
-``x.npy`` ``[n, d]`` (float32 or float16), ``edge_index.npy`` ``[2, m]`` (senders, receivers; int32 or int64, every
-direction listed), ``y.npy`` ``[n]`` whole numbers (-1: missing) or ``[n]``, ``[n, T]`` floats (NaN: missing) and, if
-wanted, ``split.npy`` ``[n]`` with 0 for train, 1 for validation, 2 for test and -1 for none. Edges that are not in the
-order of their receivers are sorted once, on the disk, into ``edge_index.mshgnn-sorted.npy`` beside them.
+``x`` ``[n, d]`` (float32 or float16), ``edge_index`` ``[2, m]`` (senders, receivers; int32 or int64, every direction
+listed), ``y`` ``[n]`` whole numbers (-1: missing) or ``[n]``, ``[n, T]`` floats (NaN: missing) and, if wanted,
+``split`` ``[n]`` with 0 for train, 1 for validation, 2 for test and -1 for none; each a ``.npy`` or an ``.arrow``.
+Edges that are not in the order of their receivers are sorted once, on the disk, into
+``edge_index.mshgnn-sorted.npy`` beside them.
 """
 
 from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from mshgnn.data.arrow_file import open_arrow
 from mshgnn.data.dataset import DataError, GraphDataset
 from mshgnn.data.mapped import MAPPED, MappedArray
 from mshgnn.data.readers.asked import Asked, Cell
@@ -26,13 +29,8 @@ from mshgnn.data.schema import Schema
 from mshgnn.data.targets import Wish, settle
 from mshgnn.machine import memory_limit
 
-FEATURES, EDGES, SORTED, TARGETS, SPLIT = (
-    "x.npy",
-    "edge_index.npy",
-    "edge_index.mshgnn-sorted.npy",
-    "y.npy",
-    "split.npy",
-)
+FEATURES, EDGES, TARGETS, SPLIT = "x", "edge_index", "y", "split"
+SORTED = "edge_index.mshgnn-sorted.npy"
 RECEIVER_START = "receiver_start"
 """The attribute of a graph on the disk that holds ``rowptr``: where the edges of every receiver begin ``[n + 1]``."""
 CHUNK_BYTES = 2**24
@@ -41,14 +39,14 @@ PARTS = {"train_mask": 0, "val_mask": 1, "test_mask": 2}
 
 def is_on_disk(folder: Path) -> bool:
     """Whether a folder holds such a graph."""
-    return (folder / FEATURES).exists() and (folder / EDGES).exists()
+    return _path(folder, FEATURES).exists() and _path(folder, EDGES).exists()
 
 
 def read_on_disk(folder: Path, asked: Asked) -> Read:
     """A node task whose features and edges stay where they are."""
     asked.refuse(folder, "weight", "id", "split", "ignore", "target")
     graph, checksum = open_on_disk(folder)
-    path = folder / TARGETS
+    path = _path(folder, TARGETS)
     y = _in_memory(path, int(graph.num_nodes), "iuf")
     schema = asked.schema
     wish = Wish(
@@ -60,8 +58,8 @@ def read_on_disk(folder: Path, asked: Asked) -> Read:
     graph.y = targets.values
     names = tuple(map(str, range(targets.num_classes))) if targets.objective in ("classify", "rank") else ()
     checksum.update(f"y{tuple(graph.y.shape)}".encode() + graph.y.numpy().tobytes())
-    if (folder / SPLIT).exists():
-        split = _in_memory(folder / SPLIT, len(y), "iu")
+    if (path := _path(folder, SPLIT)).exists():
+        split = _in_memory(path, len(y), "iu")
         for mask, number in PARTS.items():
             graph[mask] = split == number
     columns = 1 if graph.y.dim() == 1 else int(graph.y.shape[1])
@@ -85,14 +83,15 @@ def read_on_disk(folder: Path, asked: Asked) -> Read:
 def read_bare_on_disk(folder: Path, asked: Asked) -> tuple[Data, dict[str, list[Cell]]]:
     """The graph for a trained model, and what the folder says of the nodes' targets, by name, if anything."""
     graph, _ = open_on_disk(folder)
-    if not (folder / TARGETS).exists():
+    path = _path(folder, TARGETS)
+    if not path.exists():
         return graph, {}
-    return graph, named_columns(_in_memory(folder / TARGETS, int(graph.num_nodes), "iuf"), "y")
+    return graph, named_columns(_in_memory(path, int(graph.num_nodes), "iuf"), "y")
 
 
 def open_on_disk(folder: Path) -> tuple[Data, hashlib._Hash]:
     """Features and edges of a folder, mapped and checked, and the digest of both."""
-    x, edges = MappedArray(folder / FEATURES), MappedArray(folder / EDGES)
+    x, edges = _open(_path(folder, FEATURES)), _open(_path(folder, EDGES), columns=2)
     if x.values.ndim != 2 or x.values.shape[1] == 0 or x.values.dtype not in (np.float32, np.float16):
         raise DataError(f"{x.path}: must be float32 or float16 [nodes, features], not {_kind(x)}")
     if edges.values.ndim != 2 or edges.values.shape[0] != 2 or edges.values.dtype not in (np.int32, np.int64):
@@ -121,7 +120,7 @@ def _sorted(folder: Path, edges: MappedArray, counted: Counted) -> MappedArray:
     path, num_nodes = folder / SORTED, counted.rowptr.size - 1
     if path.exists():
         try:
-            found = MappedArray(path)
+            found = MappedArray.open(path)
             if found.values.shape == edges.values.shape and found.values.dtype == edges.values.dtype:
                 again = count_senders(found, num_nodes)
                 if again.is_sorted and again.content == counted.content:
@@ -150,10 +149,22 @@ def _read_through(array: MappedArray, digest: hashlib._Hash) -> None:
 
 def _in_memory(path: Path, num_nodes: int, kinds: str) -> Tensor:
     """A small array of one row per node."""
-    values = MappedArray(path).values
+    values = _open(path).values
     if values.ndim not in (1, 2) or len(values) != num_nodes or values.dtype.kind not in kinds:
         raise DataError(f"{path}: one row for each of {num_nodes:,} nodes is needed, not {values.dtype} {values.shape}")
     return torch.from_numpy(values.astype(np.float64 if values.dtype.kind == "f" else np.int64))
+
+
+def _path(folder: Path, name: str) -> Path:
+    """The file of an array; the ``.npy`` where there is none."""
+    npy, arrow = folder / f"{name}.npy", folder / f"{name}.arrow"
+    if npy.exists() and arrow.exists():
+        raise DataError(f"{folder}: holds both {npy.name} and {arrow.name}; leave the one that is meant")
+    return arrow if arrow.exists() else npy
+
+
+def _open(path: Path, columns: Literal[1, 2] = 1) -> MappedArray:
+    return open_arrow(path, columns) if path.suffix == ".arrow" else MappedArray.open(path)
 
 
 def _kind(array: MappedArray) -> str:

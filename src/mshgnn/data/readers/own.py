@@ -39,7 +39,7 @@ def load_own(
     - a ``.jsonl``: one graph per line, with one target for each graph or, on a single line, for each node;
     - a table of molecules: ``.csv``, ``.tsv`` (also ``.gz``) or ``.parquet`` with a column of SMILES;
     - a folder with ``nodes.csv`` and ``edges.csv``, or a ``.npz``: one graph whose nodes have targets;
-    - a folder with ``x.npy``, ``edge_index.npy`` and ``y.npy``: the same, left on the disk;
+    - a folder with ``x.npy``, ``edge_index.npy`` and ``y.npy``, or these as ``.arrow``: the same, left on the disk;
     - a folder in TU text form.
 
     Every row is checked; the first bad one is refused with its file, line and column.
