@@ -46,6 +46,29 @@ def test_the_sum_over_cells_above_is_the_sum_over_pairs_of_faces(coboundaries: b
     torch.testing.assert_close(conv.heard_above(h, above, cell, face), expected)
 
 
+def test_a_layer_is_its_formula_cell_by_cell() -> None:
+    """A square with a diagonal: four nodes, five edges, two triangles."""
+    graph = Data(edge_index=torch.tensor([[0, 1, 2, 3, 0], [1, 2, 3, 0, 2]]), num_nodes=4)
+    found = {name: ragged.values for name, ragged in clique_complex(2).compute(graph).items()}
+    h = [torch.randn(cells, 4).double() for cells in (4, 5, 2)]
+    faces = [
+        [],
+        *([found[f"face{p}_of"][found[f"face{p}_cell"] == c].tolist() for c in range(len(h[p]))] for p in (1, 2)),
+    ]
+    for p in range(3):
+        conv = CellConv(4, 4, CellForm(coboundaries=True), is_top=p == 2).double().eval()
+        below, above = h[p].clone(), h[p].clone()
+        for cell in range(len(h[p])):
+            for face in faces[p][cell] if p else []:
+                below[cell] += h[p - 1][face]
+            for delta, members in enumerate(faces[p + 1] if p < 2 else []):
+                for tau in members if cell in members else []:
+                    if tau != cell and conv.message is not None:
+                        above[cell] += conv.message(torch.cat([h[p][tau], h[p + 1][delta]]))
+        expected = conv.combine(torch.cat([conv.above(above), conv.faces(below)], dim=1))
+        torch.testing.assert_close(conv(h, p, found), expected)
+
+
 @pytest.mark.parametrize("coboundaries", [True, False])
 def test_cin_with_triangles_alone_is_sin(coboundaries: bool) -> None:
     cin = CIN(3, 2, hidden_channels=8, largest_ring=3, coboundaries=coboundaries).eval()

@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from mshgnn.models import build
-from mshgnn.models.exphormer import Exphormer, SparseAttention
+from mshgnn.models.exphormer import Exphormer, ExphormerLayer, SparseAttention
 from mshgnn.structure import structure_of_batch
 from mshgnn.testing import assert_batch_consistent
 
@@ -69,6 +69,18 @@ def test_pairs_are_edges_expander_and_virtual_nodes_each_of_its_sort() -> None:
     # Nodes 3, 4 are the first graph's, 5, 6 the second's.
     assert listed[2:8] == [(2, 0, 3), (2, 1, 3), (2, 2, 5), (3, 3, 0), (3, 3, 1), (3, 5, 2)]
     assert listed[8:] == [(4, 0, 4), (4, 1, 4), (4, 2, 6), (5, 4, 0), (5, 4, 1), (5, 6, 2)]
+
+
+def test_a_layer_adds_attention_and_gcn_and_virtual_nodes_become_what_they_hear() -> None:
+    layer = make(virtual_nodes=1).layers[0]
+    assert isinstance(layer, ExphormerLayer)
+    h, virtual, sorts = (torch.randn(rows, 8, dtype=torch.float64) for rows in (20, 1, 4))
+    pairs, sort = make(virtual_nodes=1).pairs(RING, RING.flip(0).t()[:6], (torch.zeros(20, dtype=torch.long), 1))
+    heard = layer.attention(torch.cat([h, virtual]), pairs, sort, sorts)
+    u = layer.attention_norm(h + heard[:20]) + layer.conv_norm(h + layer.conv(h, RING))
+    found, after = layer(h, virtual, RING, (pairs, sort, sorts))
+    torch.testing.assert_close(found, layer.update_norm(u + layer.update(u)))
+    torch.testing.assert_close(after, heard[20:])
 
 
 @pytest.mark.parametrize("virtual_nodes", [0, 2])

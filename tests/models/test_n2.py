@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from mshgnn.models import build
-from mshgnn.models.n2 import N2, Proximity
+from mshgnn.models.n2 import N2, ClassProximity, Exchange, Proximity
 from mshgnn.nn.model import Task
 
 EDGES = torch.tensor([[0, 1, 2, 3, 3, 1], [1, 2, 0, 0, 2, 1]])
@@ -67,6 +67,48 @@ def test_without_proximity_only_the_local_step_is_left_and_all_logits_are_zero()
     step = model.recursion
     expected = step.state_norm(step.heard_norm(state + step.hear(heard)))
     torch.testing.assert_close(model.embed(x, EDGES), expected)
+
+
+def psi(proximity: Proximity, a: list[Tensor], b: list[Tensor]) -> Tensor:
+    """The formula piece by piece; a side with one piece has it for all."""
+    pieces, width = len(proximity.weight), a[0].size(-1)
+    parts = [proximity.weight[s] * a[s % len(a)] @ b[s % len(b)].T for s in range(pieces)]
+    return sum(parts, torch.zeros(1)) / (pieces * width)
+
+
+def test_the_model_is_its_recursion_step_by_step() -> None:
+    model, x, n = make("graph"), features(), 5
+    adjacency = torch.zeros(n, n, dtype=torch.float64)
+    adjacency[EDGES[1], EDGES[0]] = 1.0
+    root = adjacency.fill_diagonal_(1.0).sum(1).rsqrt()
+    hat = root[:, None] * adjacency * root
+    step, first, last = model.recursion, model.recursion.first_exchange, model.recursion.last_exchange
+
+    def moved(exchange: Exchange, r: list[Tensor], shared: Tensor) -> list[Tensor]:
+        by_piece = exchange.move(shared).view(4, 8, 3)
+        return [exchange.norm(r[s % len(r)] + by_piece[:, :, s]) for s in range(3)]
+
+    q, m = model.activation(model.encoder(x)).split([8, 6], dim=-1)
+    r = [model.pseudo[0, 0]]
+    for _ in range(2):
+        shared = psi(first.proximity, r, r) @ (psi(step.collect, r, [q]) @ m / n)
+        r, p = moved(first, r, shared), first.message(shared)
+        heard = hat @ torch.cat([m, psi(step.inspect, [q], r) @ p, q], dim=-1)
+        q = step.heard_norm(q + step.hear(heard))
+        gathered = torch.cat([psi(step.collect_again, r, [q]) @ heard / n, p], dim=-1)
+        shared = psi(last.proximity, r, r) @ gathered
+        r, p = moved(last, r, shared), last.message(shared)
+        update = psi(step.dispatch, [q], r) @ p
+        m = step.message_norm(m + step.tell(update))
+        q = step.state_norm(q + update)
+    assert model.readout is not None
+    assert model.norm is not None
+    flat = torch.stack(r, dim=1).flatten(0, 1)  # pseudo nodes, then their pieces
+    embedding = model.norm(model.readout(flat.T).squeeze(-1))
+    torch.testing.assert_close(model.embed(x, EDGES)[0], embedding)
+    head = model.head
+    assert isinstance(head, ClassProximity)
+    torch.testing.assert_close(model(x, EDGES), psi(head.proximity, [embedding[None]], [*head.classes]))
 
 
 def test_all_steps_share_their_weights() -> None:

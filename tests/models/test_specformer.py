@@ -9,7 +9,7 @@ from torch_geometric.utils import get_laplacian, to_dense_adj
 
 from mshgnn.errors import UserError
 from mshgnn.models import build
-from mshgnn.models.specformer import Specformer, filtered
+from mshgnn.models.specformer import GraphLayer, Specformer, filtered
 from mshgnn.structure import structure_of_batch
 from mshgnn.structure.spectrum import full_spectrum
 
@@ -70,6 +70,24 @@ def test_weights_of_the_identity_alone_leave_a_perceptron() -> None:
     with torch.no_grad():
         model.weights[:, 1:] = 0
     torch.testing.assert_close(model(x, EDGES), model.to_logits(model.encoder(x).relu()))
+
+
+def test_the_model_of_graphs_is_its_formula_pair_by_pair() -> None:
+    model, x = make("graph"), torch.randn(6, 3, dtype=torch.float64)
+    made = structure_of_batch(model.structure, x, EDGES, ONE, 1)
+    basis, values = made["eigenbasis"].view(6, 6).double(), made["frequency"].double()
+    spectra = model.filters(values[None], torch.ones(1, 6, dtype=torch.bool))[0]
+    filters = [torch.eye(6).double(), *(basis @ torch.diag(spectra[:, s]) @ basis.T for s in range(2))]
+    h = model.encoder(x)
+    for layer in model.layers:
+        assert isinstance(layer, GraphLayer)
+        sent, heard = layer.message(h), torch.zeros_like(h)
+        for v in range(6):
+            for u in range(6):
+                heard[v] += model.mix(torch.stack([kind[v, u] for kind in filters])) * sent[u]
+        h = h + heard
+        h = h + layer.update(h)
+    torch.testing.assert_close(model(x, EDGES)[0], model.head(h.mean(0)))
 
 
 def test_a_graph_too_large_names_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
