@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -250,6 +251,23 @@ def test_a_users_own_suite_runs_and_records_by_its_key(cli: Cli) -> None:
     code, out, _ = cli("run", "mine.yaml", "--only", "*/gcn", "--jobs", "1")
     assert "1 there already" in out
     assert "experiments" not in out.splitlines()[0]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--workers", "2"]])
+def test_a_dry_run_of_ray_says_what_would_go_where_and_writes_nothing(cli: Cli, arguments: list[str]) -> None:
+    write_shapes()
+    text = (
+        "dataset: {path: shapes.jsonl}\nmodel: {name: gcn, hidden_channels: 8}\ntraining: {epochs: 2}\nfolds: [0, 1]\n"
+    )
+    Path("mine.yaml").write_text(text)
+    before = set(Path().iterdir())
+    code, out, _ = cli("run", "mine.yaml", "--engine", "ray", "--jobs", "2", "--dry-run", *arguments)
+    assert code == 0
+    assert "0 folds finished, 2 missing, in runs/mine-" in out
+    assert "put into each node's object store once" in out
+    where = r"a Ray of its own on this machine \(2 processors, .* GB free now\): "
+    assert re.search(where + ("2 of 2 workers" if arguments else "seed0-fold00, seed0-fold01"), out)
+    assert set(Path().iterdir()) == before
 
 
 def test_a_folder_removed_in_the_middle_is_exit_code_one(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,17 @@ def test_a_record_comes_back(tmp_path: Path, name: str) -> None:
     assert path.read_bytes() == save_record(record, tmp_path / f"again-{name}").read_bytes()
 
 
+def test_a_record_says_which_node_did_which_fold(tmp_path: Path) -> None:
+    run = make_run()
+    nodes = ["far/1", "near/2", "far/1"]
+    results = tuple(
+        replace(result, environment={**result.environment, "node": node})
+        for result, node in zip(run.results, nodes, strict=True)
+    )
+    record = load_record(save_record(make_record(Run(run.info, results)), tmp_path / "tiny-gcn.json.gz"))
+    assert [result.environment["node"] for result in record.run.results] == nodes
+
+
 def test_rules_are_those_of_the_full_curves_and_curves_are_rounded(tmp_path: Path) -> None:
     run = make_run()
     record = load_record(save_record(make_record(run), tmp_path / "tiny-gcn.json.gz"))

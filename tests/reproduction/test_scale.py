@@ -32,15 +32,49 @@ def test_the_rates_of_an_exact_machine_are_found() -> None:
     assert scale.rates(results()) is None
 
 
+def on_the_disk(threads: int) -> dict[str, object]:
+    same = {"threads": threads, "edges": 4e7}
+    return {
+        "memory": "1G",
+        "rows": [
+            {"kind": "neighbours", "step_seconds": 0.5, **same},
+            {"kind": "neighbours", "step_seconds": 9.0, "threads": 1, "edges": 9},
+            {"kind": "inference", "inference_seconds": 100.0, **same},
+        ],
+    }
+
+
 def test_machines_follow_from_one_core() -> None:
     million = {"rows": [{"kind": "train", "rows": 10, "molecules": 10, "epoch_seconds": 0.02}]}
-    huge = {"memory": "1G", "rows": [{"kind": "neighbours", "threads": 1, "edges": 9, "step_seconds": 0.5}]}
-    rows = cells(scale.machines(results(whole=whole(1e-5, 1e-6), million=million, huge_9=huge)))
+    rows = cells(scale.machines(results(whole=whole(1e-5, 1e-6), million=million, huge_9=on_the_disk(1))))
     # 24 s of nodes and 120 s of edges on one core; 1.7 times as fast on two
     assert rows[0][1] == "85 s"
     assert float(rows[0][2].removesuffix(" min")) == pytest.approx(0.5 * 1.2e6 / 1024 / 1.7 / 60, rel=0.05)
+    assert float(rows[0][3].removesuffix(" min")) == pytest.approx(100 * 1.6e9 / 4e7 / 1.7 / 60, rel=0.05)
     assert float(rows[0][4].removesuffix(" h")) == pytest.approx(0.002 * 1e8 / 1.7 / 3600, rel=0.05)
     assert rows[-1][0] == "one graphics card, on paper"
+
+
+def test_what_two_cores_took_is_what_two_cores_take() -> None:
+    rows = cells(scale.machines(results(huge_9=on_the_disk(2))))
+    assert float(rows[0][2].removesuffix(" min")) == pytest.approx(0.5 * 1.2e6 / 1024 / 60, rel=0.05)
+    assert float(rows[0][3].removesuffix(" min")) == pytest.approx(100 * 1.6e9 / 4e7 / 60, rel=0.05)
+    # 22.7 times the first core instead of 1.7 times, and two digits without an exponent
+    assert rows[1][3] == "5 min"
+    assert rows[2][3] == "76 s"
+
+
+def test_a_graphics_card_is_computed_from_bytes_and_operations() -> None:
+    products, sampled, inference, molecules = cells(scale.machines(results()))[-1][1:]
+    # per node 8,916 bytes kept and 167,424 operations, per edge 588 bytes and 1,872 operations, as the page has them
+    assert products == f"{3 * (2.4e6 * (8916e-12 + 167424e-13) + 1.2e8 * (588e-12 + 1872e-13)):.2g} s"
+    node, edge = 8916e-12 + 167424e-13, 588e-12 + 1872e-13
+    step = 3 * 1024 * 1110 * (node + edge) + 1024 * 1110 * 400 / 2.5e10
+    assert sampled == f"{step * 1.2e6 / 1024 / 60:.2g} min"
+    brought = (1.1e8 * 400 + 1.6e9 * 3 * 256) / 2.5e10
+    assert float(inference.removesuffix(" s")) == pytest.approx(1.1e8 * node + 1.6e9 * edge + brought, rel=0.02)
+    seconds = 1e8 * (3 * (25.5 * node + 55 * edge) + 25.5 * 400 / 2.5e10)
+    assert molecules == f"{seconds / 60:.2g} min"
 
 
 def test_what_was_not_measured_is_a_dash() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 import torch
 from pydantic import ValidationError
@@ -10,7 +13,9 @@ from torch_geometric.data import Data
 from mshgnn.data import GraphDataset, Split, from_graphs
 from mshgnn.errors import UserError
 from mshgnn.models import build
-from mshgnn.training.loop import train_fold
+from mshgnn.training.checkpoint import Checkpoint
+from mshgnn.training.curves import Curves
+from mshgnn.training.loop import EpochReport, train_fold
 from mshgnn.training.node_batches import counts_of, node_batches
 from mshgnn.training.node_store import NodeStore
 from mshgnn.training.parts import prepare
@@ -56,6 +61,31 @@ def test_parts_of_a_graph_teach_what_the_graph_teaches(batching: Batching, name:
 @pytest.mark.parametrize("batching", PARTS)
 def test_the_same_seed_gives_the_same_training(batching: Batching) -> None:
     assert train(batching, epochs=3) == train(batching, epochs=3)
+
+
+@pytest.mark.parametrize("batching", PARTS)
+def test_a_training_that_was_killed_goes_on_with_the_same_draws(
+    batching: Batching, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        """Nothing may be tidied up after this."""
+
+    def die(report: EpochReport) -> None:
+        if report.epoch == 3:
+            raise Killed
+
+    monkeypatch.setattr("mshgnn.training.checkpoint.SECONDS_BETWEEN", 0.0)
+    dataset = node_task()
+    settings = TrainingSettings(epochs=6, batching=batching, nodes_per_step=60)
+
+    def curves(path: Path, see: Callable[[EpochReport], None] | None = None) -> Curves:
+        torch.manual_seed(0)
+        model = build("msh-stable", 4, 2, task="node", options={"hidden_channels": 8, "num_layers": 2})
+        return train_fold(model, dataset, split_of(dataset), settings, 3, see, checkpoint=Checkpoint(path, "digest"))
+
+    with pytest.raises(Killed):
+        curves(tmp_path / "killed", die)
+    assert curves(tmp_path / "killed") == curves(tmp_path / "whole")
 
 
 def test_every_training_node_is_a_target_once_per_epoch() -> None:

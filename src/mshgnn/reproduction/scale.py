@@ -18,8 +18,8 @@ CORE_SHARE = 0.7
 """What each further core adds, of what the first does: their caches are their own, their memory is shared."""
 MACHINE_SHARE = 0.8
 """What each further machine adds: the rest of a step is waiting for gradients."""
-GPU_BYTES, GPU_FLOPS = 1e12, 1e13
-"""What a current graphics card moves and computes in a second, in such work; not measured."""
+GPU_BYTES, GPU_FLOPS, GPU_BUS = 1e12, 1e13, 2.5e10
+"""What a current graphics card moves, computes and is brought from the machine in a second; not measured."""
 
 
 class Graph(NamedTuple):
@@ -33,12 +33,24 @@ class Graph(NamedTuple):
 
 PRODUCTS = Graph("ogbn-products", 2.4e6, 1.2e8, 1.97e5)
 PAPERS = Graph("ogbn-papers100M", 1.1e8, 1.6e9, 1.2e6)
-MOLECULES = 1e8
+TARGETS = 1024
+"""Training nodes of a sampled step ..."""
+SAMPLED = TARGETS * (10 + 100 + 1000)
+"""... and the nodes and edges that three hops of ten reach from them, at most."""
+MOLECULES, ATOMS, BONDS = 1e8, 25.5, 55.0
+"""A molecule of HIV has so many atoms and directed bonds on average."""
+
+
+def _cores(count: int) -> float:
+    """How many times as fast as one core they are."""
+    return 1 + CORE_SHARE * (count - 1)
+
+
 MACHINES = {
-    "2 cores": 1 + CORE_SHARE,
-    "32 cores": 1 + 31 * CORE_SHARE,
-    "128 cores": 1 + 127 * CORE_SHARE,
-    "16 machines of 32 cores": (1 + 31 * CORE_SHARE) * (1 + 15 * MACHINE_SHARE),
+    "2 cores": _cores(2),
+    "32 cores": _cores(32),
+    "128 cores": _cores(128),
+    "16 machines of 32 cores": _cores(32) * (1 + 15 * MACHINE_SHARE),
 }
 """How many times as fast as one core."""
 
@@ -141,26 +153,23 @@ def steps(results: Results) -> str:
 
 def machines(results: Results) -> str:
     """What larger machines would take, from the measured seconds of one core and the shares above."""
-    from mshgnn.nn.cost import step_flops
-
     fitted = rates(results)
-    sampled = _step_of_neighbours(results)
+    sampled, inferred = _on_the_disk(results, "neighbours"), _on_the_disk(results, "inference")
     molecule = _seconds_per_molecule(results)
     rows = []
     for title, speed in MACHINES.items():
         rows.append(
             [
                 title,
-                _seconds(fitted and _of(fitted, PRODUCTS) / speed),
-                _seconds(sampled and sampled * PAPERS.training_nodes / 1024 / speed),
-                _seconds(fitted and _of(fitted, PAPERS) / 3 / speed),
+                _seconds(fitted and (fitted[0] * PRODUCTS.nodes + fitted[1] * PRODUCTS.edges) / speed),
+                _seconds(sampled["step_seconds"] * PAPERS.training_nodes / TARGETS / speed if sampled else None),
+                _seconds(
+                    inferred["inference_seconds"] * PAPERS.edges / inferred["edges"] / speed if inferred else None
+                ),
                 _seconds(molecule and molecule * MOLECULES / speed),
             ]
         )
-    sizes, graph = _sizes(), PRODUCTS
-    moved = 3 * (4 * graph.nodes * sizes.kept + graph.edges * sizes.edge_bytes_read)
-    card = moved / GPU_BYTES + step_flops(sizes, int(graph.nodes), int(graph.edges)) / GPU_FLOPS
-    rows.append(["one graphics card, on paper", _seconds(card), NOTHING, NOTHING, NOTHING])
+    rows.append(["one graphics card, on paper", *map(_seconds, _on_a_card())])
     header = [
         "",
         "ogbn-products: a step on the whole graph",
@@ -169,6 +178,27 @@ def machines(results: Results) -> str:
         "10^8 molecules: an epoch",
     ]
     return markdown(header, rows)
+
+
+def _on_a_card() -> list[float]:
+    """The same work on a graphics card: what it moves and computes, and what must be brought to it."""
+    from mshgnn.nn.cost import BACKWARD, FLOAT  # with torch, which no record needs
+
+    sizes, step = _sizes(), 1 + BACKWARD
+
+    def seconds(passes: int, nodes: float, edges: float, brought: float) -> float:
+        moved = FLOAT * nodes * sizes.kept + edges * sizes.edge_bytes_read
+        operations = nodes * sizes.node_flops + edges * sizes.edge_flops
+        return passes * (moved / GPU_BYTES + operations / GPU_FLOPS) + FLOAT * brought / GPU_BUS
+
+    of_sample = seconds(step, SAMPLED, SAMPLED, SAMPLED * sizes.in_channels)
+    states = PAPERS.edges * sizes.layers * sizes.width  # a sender's, brought for every edge
+    return [
+        seconds(step, PRODUCTS.nodes, PRODUCTS.edges, 0),
+        of_sample * PAPERS.training_nodes / TARGETS,
+        seconds(1, PAPERS.nodes, PAPERS.edges, PAPERS.nodes * sizes.in_channels + states),
+        MOLECULES * seconds(step, ATOMS, BONDS, ATOMS * sizes.in_channels),
+    ]
 
 
 def rates(results: Results) -> tuple[float, float] | None:
@@ -181,20 +211,20 @@ def rates(results: Results) -> tuple[float, float] | None:
     return max(float(per_node), 0.0), max(float(per_edge), 0.0)
 
 
-def _of(fitted: tuple[float, float], graph: Graph) -> float:
-    return fitted[0] * graph.nodes + fitted[1] * graph.edges
-
-
-def _step_of_neighbours(results: Results) -> float | None:
-    """The seconds of a sampled step on the largest graph measured, on one core."""
+def _on_the_disk(results: Results, kind: str) -> dict[str, float] | None:
+    """One kind of work on the largest graph measured, its seconds those of one core."""
     rows = [
         row
         for name in results.measurements
         if name.startswith("scale/huge-")
         for row in _rows(results, name)
-        if row["kind"] == "neighbours" and row["threads"] == 1
+        if row["kind"] == kind
     ]
-    return max(rows, key=lambda row: row["edges"])["step_seconds"] if rows else None
+    if not rows:
+        return None
+    largest = max(rows, key=lambda row: row["edges"])
+    speed = _cores(largest["threads"])
+    return {key: value * (speed if key.endswith("_seconds") else 1) for key, value in largest.items() if key != "kind"}
 
 
 def _seconds_per_molecule(results: Results) -> float | None:
@@ -223,5 +253,10 @@ def _seconds(value: float | None) -> str:
         return NOTHING
     for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
         if value >= 2 * size:
-            return f"{value / size:.2g} {unit}"
-    return f"{value:.2g} s"
+            return f"{_digits(value / size)} {unit}"
+    return f"{_digits(value)} s"
+
+
+def _digits(value: float) -> str:
+    """Two digits that count, without an exponent."""
+    return f"{float(f'{value:.2g}'):,.10g}"
