@@ -56,6 +56,10 @@ def test_degrees_are_capped_by_the_training_part(tmp_path: Path) -> None:
     schema = read.schema.from_training(read.dataset, torch.tensor([0, 1]))
     assert (schema.degree_cap, schema.target_mean) == (3, (1.25,))
     assert load_own(path, schema=schema)[2].x.argmax(dim=1).tolist() == [3, 1, 1, 1, 1, 1]
+    for described in ({"node_features": [[1, 0, 0, 0]] * 3}, {"node_labels": ["a"] * 3}):
+        path.write_text(json.dumps({"edges": [[0, 1]], "target": 1, **described}))
+        with pytest.raises(DataError, match="the model was trained on degrees alone"):
+            load_own(path, schema=schema)
 
 
 names = st.lists(st.text(max_size=5), max_size=4, unique=True).map(tuple)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mshgnn.data import DataError, Schema
+from mshgnn.data import DataError, Schema, read_own
 from mshgnn.data.readers import table
 from mshgnn.data.readers.asked import Asked
 from mshgnn.data.readers.stream import columns_of, read_bare_line, stream_rows
@@ -68,6 +68,24 @@ def test_a_line_that_cannot_be_read_is_a_row_among_others(
     assert [row.cells["smiles"] for row in rows] == ["CC", "...", "C\\xff", "CCC"]
     with pytest.raises(DataError, match="line 3: longer"):
         list(stream_rows(path, Asked(schema=SCHEMA, on_error="stop")))
+
+
+def test_a_row_with_a_stray_quotation_mark_is_a_row_among_others(tmp_path: Path) -> None:
+    pytest.importorskip("rdkit")
+    path = tmp_path / "m.csv"
+    path.write_text('smiles,target\n"CC"O,1\nCCC,4\n"CO",2\n"CCO,')  # the last line is cut
+    rows = list(stream_rows(path, Asked(schema=SCHEMA, on_error="skip")))
+    problems = [row.problem.removeprefix(f"{path}: ") for row in rows]
+    assert problems == ["line 2: ',' expected after '\"'", "", "", "line 5: a quotation mark is never closed"]
+    assert [row.cells["smiles"] for row in rows] == ["", "CCC", "CO", ""]
+    read = read_own(path, Asked(objective="regress", on_error="skip"))
+    assert [row for row, _ in read.skipped] == [0, 3]
+    path.write_text('smiles,target\nCC,1\nCCC,4\nCO,2\n"CCO,')
+    with pytest.raises(DataError, match="line 5: a quotation mark is never closed"):
+        list(stream_rows(path, Asked(schema=SCHEMA, on_error="stop")))
+    path.write_text('smiles,target\nCC,1\n"CO,2\nCCC,4\n')
+    with pytest.raises(DataError, match="line 3: a quotation mark is never closed"):  # other rows are inside
+        list(stream_rows(path, Asked(schema=SCHEMA, on_error="skip")))
 
 
 def test_rows_of_parquet_come_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

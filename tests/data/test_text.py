@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mshgnn.data.readers.text import class_name, classes, number
@@ -35,10 +35,11 @@ def test_what_is_no_class(word: object) -> None:
 
 
 @given(st.text(max_size=8))
+@example("0\x1f")  # white space for str.strip, not for float
 def test_a_number_is_what_float_takes_but_not_all_of_it(word: str) -> None:
     read = number(word)
     if read is not None:
-        assert read == float(word)
+        assert read == float(word.strip())
         assert set(word.strip()) <= set("+-.0123456789eE")
 
 

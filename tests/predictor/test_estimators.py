@@ -182,6 +182,8 @@ def test_graphs_of_networkx_are_taken_and_those_without_features_have_degrees() 
     assert len(cross_val_score(MSHGraphClassifier("gcn", SMALL, epochs=1), made, kinds, cv=2)) == 2
     numbers = MSHGraphRegressor("gcn", SMALL, epochs=1).fit(made)
     assert numbers.predict(made[:2]).shape == (2,)
+    with pytest.raises(DataError, match="graph 0: nodes with features or labels; the model was trained on degrees"):
+        model.predict(graphs(1)[0])
     with pytest.raises(DataError, match="graph 1: expected a PyG Data or a networkx graph, not a list"):
         model.predict([made[0], []])
 

@@ -118,6 +118,8 @@ class Schema:
             coded = self.one_hot(labels, where)
             return coded if x is None else torch.cat([self.scaled(x, where), coded], dim=1)
         if self.degree_cap is not None:
+            if x is not None or labels is not None:
+                raise DataError(f"{where}: nodes with features or labels; the model was trained on degrees alone")
             return self.degrees(raw.edge_index, int(raw.num_nodes), where)
         if x is None:
             raise DataError(f"{where}: no node features, which the model was trained on")

@@ -94,9 +94,13 @@ def without_targets(graph: Data, index: int) -> Data:
     bare = copy.copy(graph)
     bare.y = torch.zeros(1)
     try:
-        return from_graphs([bare], name=f"graph {index}", objective="regress").graphs[0]
+        checked = from_graphs([bare], name=f"graph {index}", objective="regress").graphs[0]
     except DataError as error:
         raise DataError(str(error).replace(": graph 0:", ":", 1)) from error
+    if "x" not in graph:  # degrees are the schema's to count
+        checked = copy.copy(checked)
+        del checked["x"]
+    return checked
 
 
 def node_numbers(X: Any, graph: Data) -> Array:

@@ -272,7 +272,7 @@ def _dataset(rows: list[Line], lines: list[int], path: Path, asked: Asked, bad: 
         if row.node_splits is not None:
             for word in ("train", "val", "test"):
                 graph[f"{word}_mask"] = torch.tensor([split == word for split in row.node_splits])
-    labels, degree_cap = _set_features(rows, graphs, path, asked)
+    labels, degree_cap = _set_features(rows, graphs, path, asked.schema)
     return as_read(graphs, path.stem, task, targets, asked, node_labels=labels, degree_cap=degree_cap, skipped=bad)
 
 
@@ -291,27 +291,36 @@ def bare_graph(row: Line, edge_dim: int, *, directed: bool = False) -> Data:
     return graph
 
 
+def raw_graph(row: Line, edge_dim: int, *, directed: bool = False) -> Data:
+    """The graph as it stands in the file: features as ``x``, labels as ``labels``."""
+    graph = bare_graph(row, edge_dim, directed=directed)
+    if row.node_features is not None:
+        graph.x = torch.tensor(row.node_features, dtype=torch.float32)
+    if row.node_labels is not None:
+        graph.labels = row.node_labels
+    return graph
+
+
 def _set_features(
-    rows: list[Line], graphs: list[Data], path: Path, asked: Asked
+    rows: list[Line], graphs: list[Data], path: Path, schema: Schema | None
 ) -> tuple[tuple[ClassName, ...], int | None]:
     """Give every graph its node features; returns the vocabulary, or where degrees begin to share a column."""
-    sizes = [row.num_nodes for row in rows]
-    schema = asked.schema
-    if rows[0].node_features is not None:
-        for graph, row in zip(graphs, rows, strict=True):
-            x = torch.tensor(row.node_features, dtype=torch.float32)
-            graph.x = x if schema is None else schema.scaled(x, str(path))
-        return (), None
-    if rows[0].node_labels is not None:
-        labels = [label for row in rows for label in row.node_labels or []]
-        vocabulary = schema.node_labels if schema else in_order(labels)
-        coder = schema or Schema("graph", "classify", "accuracy", node_labels=vocabulary)
-        for graph, x in zip(graphs, torch.split(coder.one_hot(labels, str(path)), sizes), strict=True):
-            graph.x = x
-        return vocabulary, None
-    if schema is not None:
-        for graph, size in zip(graphs, sizes, strict=True):
-            graph.x = schema.degrees(graph.edge_index, size, str(path))
+    labels = [label for row in rows for label in row.node_labels or []]
+    features = [row.node_features for row in rows if row.node_features is not None]
+    if not labels and not features:
+        if schema is None:
+            set_degree(graphs, DEGREE_CAP, path)
+            return (), int(graphs[0].x.shape[1]) - 1
+        for graph in graphs:
+            graph.x = schema.features(graph, str(path))
         return (), schema.degree_cap
-    set_degree(graphs, DEGREE_CAP, path)
-    return (), int(graphs[0].x.shape[1]) - 1
+    together = Data()
+    if features:
+        together.x = torch.cat([torch.tensor(block, dtype=torch.float32) for block in features])
+    if labels:
+        together.labels = labels
+    coder = schema or Schema("graph", "classify", "accuracy", node_labels=in_order(labels))
+    blocks = torch.split(coder.features(together, str(path)), [row.num_nodes for row in rows])
+    for graph, block in zip(graphs, blocks, strict=True):
+        graph.x = block
+    return coder.node_labels, None

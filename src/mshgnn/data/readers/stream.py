@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import torch
 from torch_geometric.data import Data
 
 from mshgnn.data.dataset import DataError
 from mshgnn.data.readers.asked import Asked, Cell, Row
-from mshgnn.data.readers.jsonl import Line, bare_graph, first_keys, parse_line
+from mshgnn.data.readers.jsonl import Line, first_keys, parse_line, raw_graph
 from mshgnn.data.readers.molecules import molecule
 from mshgnn.data.readers.table import Table, broken_row, is_table, open_rows
 from mshgnn.data.readers.text import printable, text_lines, unreadable
@@ -116,9 +115,4 @@ def read_bare_line(path: Path, asked: Asked) -> tuple[Data, dict[str, list[Cell]
 
 
 def _graph(line: Line, asked: Asked) -> Data:
-    graph = bare_graph(line, len(line.edge_features[0]) if line.edge_features else 0, directed=asked.directed)
-    if line.node_features is not None:
-        graph.x = torch.tensor(line.node_features, dtype=torch.float32)
-    if line.node_labels is not None:
-        graph.labels = line.node_labels
-    return graph
+    return raw_graph(line, len(line.edge_features[0]) if line.edge_features else 0, directed=asked.directed)

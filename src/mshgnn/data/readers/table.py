@@ -17,7 +17,7 @@ from torch import Tensor
 
 from mshgnn.data.dataset import DataError
 from mshgnn.data.limits import allowed, check_file, check_limit
-from mshgnn.data.readers.text import TOO_LARGE, lines_of, number, text_lines, unreadable
+from mshgnn.data.readers.text import NO_ROW, TOO_LARGE, lines_of, number, text_lines, unreadable
 from mshgnn.errors import did_you_mean
 
 PARQUET_ROWS = 1000
@@ -102,7 +102,7 @@ def open_rows(path: Path, *, marked: bool = False) -> tuple[list[str], Iterator[
         return _names(path, header), rows
     lines = _gzip_lines(path, marked) if path.suffix == ".gz" else (line for _, line in text_lines(path, marked=marked))
     delimiter = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else ","
-    cells = _text_rows(path, lines, delimiter)
+    cells = _text_rows(path, lines, delimiter, marked)
     header = next(cells, (1, []))[1]
     if not header:
         raise DataError(f"{path}: line 1: there is no header" + ("" if path.stat().st_size else "; the file is empty"))
@@ -116,14 +116,21 @@ def broken_row(cells: Sequence[str], names: Sequence[str]) -> str:
     return "" if len(cells) == len(names) else f"{len(cells)} cells, the header has {len(names)}"
 
 
-def _text_rows(path: Path, lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _text_rows(path: Path, lines: Iterator[str], delimiter: str, marked: bool) -> Iterator[tuple[int, list[str]]]:
     csv.field_size_limit(max(csv.field_size_limit(), allowed("line")))  # lines are measured already
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    try:
-        for cells in reader:
-            yield reader.line_num, cells
-    except csv.Error as error:
-        raise DataError(f"{path}: line {reader.line_num}: {error}") from error
+    while True:
+        begins = reader.line_num + 1
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            reason = "a quotation mark is never closed" if "end of data" in str(error) else str(error)
+            if not marked or begins == 1 or reader.line_num > begins:  # it may have swallowed other rows
+                raise DataError(f"{path}: line {begins}: {reason}") from error
+            cells = [NO_ROW + reason]
+        if cells is None:
+            return
+        yield reader.line_num, cells
 
 
 def _names(path: Path, header: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ from mshgnn.data.limits import allowed, check_file, check_limit
 BLANKS = ("", "nan", "na", "none", "null")
 ClassName = int | str
 TOO_LARGE = 2.0**128 - 2.0**103  # from here on a number is rounded to infinity in float32
-TOO_LONG = "\udfff"  # no decoder makes it
+TOO_LONG, NO_ROW = "\udfff", "\udffe"  # no decoder makes them; why it is no row stands after the second
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")  # what fits 64 bits, exactly
 
@@ -53,6 +53,8 @@ def unreadable(text: str) -> str:
     """Why a marked line, or a cell of it, cannot be read; nothing for all others."""
     if text.isascii():  # at once, for nearly all
         return ""
+    if NO_ROW in text:
+        return text.partition(NO_ROW)[2]
     if TOO_LONG in text:
         return f"longer than the limit of {allowed('line'):,} bytes in a line"
     try:
@@ -64,7 +66,12 @@ def unreadable(text: str) -> str:
 
 def printable(text: str) -> str:
     """A marked text as it can be written: bytes that are no text as ``\\xNN``."""
-    return text.replace(TOO_LONG, "...").encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return (
+        text.partition(NO_ROW)[0]
+        .replace(TOO_LONG, "...")
+        .encode("utf-8", "surrogateescape")
+        .decode("utf-8", "backslashreplace")
+    )
 
 
 def is_blank(word: str) -> bool:
@@ -74,7 +81,8 @@ def is_blank(word: str) -> bool:
 
 def number(word: str) -> float | None:
     """A plain decimal number, or None. Python's ``float`` would also take ``1_0``, ``inf`` and digits of any script."""
-    return float(word) if _NUMBER.fullmatch(word.strip()) else None
+    stripped = word.strip()  # takes more than float does, such as a unit separator
+    return float(stripped) if _NUMBER.fullmatch(stripped) else None
 
 
 def class_name(value: object) -> ClassName:
