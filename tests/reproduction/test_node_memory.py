@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from mshgnn.errors import UserError
 from mshgnn.models import build
 from mshgnn.reproduction.node_memory import ATTENDING, node_memory
-from mshgnn.reproduction.published import printed_nodes
+from mshgnn.reproduction.published import printed_entries
 from mshgnn.reproduction.results import Results
 from support.runs import make_record
 
@@ -37,7 +37,7 @@ def test_computed_memory_is_the_formula() -> None:
 
 def test_every_entry_without_a_number_is_in_the_table() -> None:
     found = rows()
-    printed = {name: printed_nodes(name) for name in ATTENDING.values()}
+    printed = {name: printed_entries("node", name) for name in ATTENDING.values()}
     assert sum(value == "OOM" for figures in printed.values() for value in figures.values()) == 6
     assert sum(cells[0] == "OOM" for cells in found.values()) == 6
 

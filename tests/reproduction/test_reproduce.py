@@ -14,8 +14,10 @@ from mshgnn.benchmarks.footprint import Footprint
 from mshgnn.cli import main
 from mshgnn.cli.figure import NAMES
 from mshgnn.lab.experiment import Experiment, check_experiment
+from mshgnn.records.record import Record
 from mshgnn.records.run import FoldKey
 from mshgnn.reproduction import reproduce
+from mshgnn.reproduction.cost import recorded_times
 from mshgnn.reproduction.reproduce import TARGETS, Target, estimate, target_experiments
 from mshgnn.reproduction.tables import TABLES
 from support.runs import make_record
@@ -63,11 +65,53 @@ def test_the_cost_is_seconds_per_fold_times_folds_and_seeds(tmp_path: Path, monk
         )
         for model, more in (("gcn", {"seeds": [0, 1]}), ("gin", {"folds": [0, 1]}), ("gat", {}))
     ]
-    cost = estimate(Target("graph"), experiments, records)
-    assert cost.seconds == {"graph/NCI1/gcn": 3 * 2 * 1.0, "graph/NCI1/gin": 2 * 2.0}
+    nothing = recorded_times([])
+    cost = estimate(Target("graph"), experiments, records, nothing)
+    assert cost.recorded == {"graph/NCI1/gcn": 3 * 2 * 1.0, "graph/NCI1/gin": 2 * 2.0}
+    assert cost.guessed == {}
     assert cost.unknown == ("graph/NCI1/gat",)
-    assert cost.core_hours == 10 / 3600
-    assert estimate(Target("graph", trains_in_place=True), experiments, records).seconds["graph/NCI1/gcn"] == 1.0
+    alone = estimate(Target("graph", trains_in_place=True), experiments, records, nothing)
+    assert alone.recorded["graph/NCI1/gcn"] == 1.0
+
+
+def test_a_cell_without_a_record_is_guessed_from_what_the_model_took_on_other_sets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def took(dataset: str, model: str, seconds: float, folds: int = 1) -> Record:
+        record = make_record(dataset, model, 0.8)  # of two epochs
+        (fold,) = record.run.results
+        results = tuple(replace(fold, key=FoldKey(0, number), seconds=seconds) for number in range(folds))
+        return replace(record, run=replace(record.run, results=results))
+
+    known = [
+        took("MUTAG", "gcn", 2.0),
+        took("MUTAG", "gat", 6.0),
+        took("PTC", "gcn", 4.0),
+        took("PTC", "gat", 20.0),
+        took("NCI1", "gcn", 40.0, folds=10),
+    ]
+    times = recorded_times(known)
+    assert times.epoch("NCI1", "gcn") == 20.0
+    assert times.epoch("NCI1", "gat") == 20.0 * 4  # 3 and 5 times as long as gcn
+    assert times.epoch("NCI1", "gin") is None
+    assert times.epoch("PROTEINS", "gat") is None
+    (gat, gin) = (
+        check_experiment(
+            {
+                "name": f"graph/NCI1/{model}",
+                "dataset": {"name": "NCI1"},
+                "model": {"name": model},
+                "training": {"epochs": 7},
+            },
+            "test",
+        )
+        for model in ("gat", "gin")
+    )
+    cost = estimate(Target("graph"), [gat, gin], {}, times)
+    assert cost.guessed == {"graph/NCI1/gat": 10 * 7 * 80.0}
+    assert cost.unknown == ("graph/NCI1/gin",)
 
 
 def test_a_dry_run_names_the_cells_without_a_record_and_writes_nothing(cli: Cli, tmp_path: Path) -> None:

@@ -13,12 +13,14 @@ import pytest
 
 from mshgnn.cli import tables as tables_command
 from mshgnn.data import StructureFrequencyDataset
+from mshgnn.lab.suite import load_experiments as shipped
+from mshgnn.models import MODELS as NETWORKS
 from mshgnn.models.controls import CONTROLS as REGISTERED
 from mshgnn.records.record import Record
 from mshgnn.records.run import FoldKey
-from mshgnn.reproduction.layout import CONTROLS, GRAPH_SETS, JOINT_SETS
+from mshgnn.reproduction.layout import CONTROLS, GRAPH_SETS, JOINT_SETS, MODELS
 from mshgnn.reproduction.published import paper_figures
-from mshgnn.reproduction.results import Results, load_results, runs
+from mshgnn.reproduction.results import WORTH_SUITES, Results, load_results, runs
 from mshgnn.reproduction.tables import TABLES, stale
 from support.runs import make_record
 
@@ -196,6 +198,16 @@ def test_the_limits_of_the_joint_task_are_those_of_its_generator() -> None:
         variant = StructureFrequencyDataset.variant(title)
         assert limits[dataset]["ceiling"] == round(100 * variant.ceiling(), 2)
         assert limits[dataset]["eigenvalue"] == round(100 * variant.eigenvalue_ceiling(), 2)
+
+
+def test_every_model_of_a_suite_in_the_tables_has_a_title() -> None:
+    cells = [cell.name.rsplit("/", 2) for suite in ("graph", "node", *WORTH_SUITES) for cell in shipped(Path(suite))]
+    assert {model for _, _, model in cells} <= {*MODELS}
+    networks = {name: title for name, title in MODELS.items() if name in NETWORKS}
+    short = {"msh-stable", "msh-paper", "msh-released", "edge-mlp", "transformer"}
+    assert {name: NETWORKS[name].title for name in {*networks} - short} == {
+        name: title for name, title in networks.items() if name not in short
+    }
 
 
 def test_the_controls_of_the_pages_are_those_of_the_registry() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,7 +32,9 @@ def reproduce(
     """
     from mshgnn.errors import UserError, did_you_mean
     from mshgnn.records.record import load_suite
+    from mshgnn.reproduction.cost import recorded_times
     from mshgnn.reproduction.reproduce import TARGETS, estimate, target_experiments
+    from mshgnn.reproduction.results import load_results
 
     if name not in TARGETS:
         raise UserError(f"unknown table or figure {name!r}{did_you_mean(name, TARGETS)}")
@@ -40,8 +43,10 @@ def reproduce(
         raise UserError(f"--only is for tables and figures of many cells, not for {name}")
     experiments = target_experiments(target, only or ())
     if target.suite is not None:
+        found = load_results(results)
         records = load_suite(results / Path(target.suite).stem)
-        _say_cost(name, len(experiments), estimate(target, experiments, records), results)
+        times = recorded_times([*found.records.values(), *found.first_folds.values()])
+        _say_cost(name, len(experiments), estimate(target, experiments, records, times), results)
     else:
         typer.echo(f"{name}: nothing to train, less than a minute")
     if not dry_run:
@@ -53,17 +58,29 @@ def reproduce(
 
 
 def _say_cost(name: str, cells: int, cost: Cost, results: Path) -> None:
-    """Core-hours of the cells that records tell of, and the names of the others."""
-    told = len(cost.seconds)
-    typer.echo(f"{name}: {cells} cells, about {cost.core_hours:.1f} core-hours for {told} of them by {results}")
+    """Core-hours of the cells, data set by data set, and the names of those that nothing is known of."""
+    known = f"about {_hours(cost.recorded):.1f} core-hours for {len(cost.recorded)} of them by {results}"
+    guessed = f", {_hours(cost.guessed):.1f} for {len(cost.guessed)} guessed from other runs" if cost.guessed else ""
+    typer.echo(f"{name}: {cells} cells, {known}{guessed}")
+    for dataset, found in _by_set({**cost.recorded, **cost.guessed}).items():
+        typer.echo(f"  {dataset}: {sum(found.values()) / 3600:.1f} core-hours for {len(found)} cells")
     if cost.unknown:
-        typer.echo(f"no record to tell by, {len(cost.unknown)} cells:")
-    by_set: dict[str, list[str]] = {}
-    for experiment in cost.unknown:
+        typer.echo(f"nothing to tell by, {len(cost.unknown)} cells:")
+    for dataset, found in _by_set(dict.fromkeys(cost.unknown, 0.0)).items():
+        typer.echo(f"  {dataset}: {', '.join(found)}")
+
+
+def _hours(seconds: Mapping[str, float]) -> float:
+    return sum(seconds.values()) / 3600
+
+
+def _by_set(seconds: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    """Experiments by data set, then by model."""
+    found: dict[str, dict[str, float]] = {}
+    for experiment, value in seconds.items():
         _, dataset, model = experiment.rsplit("/", 2)
-        by_set.setdefault(dataset, []).append(model)
-    for dataset, models in by_set.items():
-        typer.echo(f"  {dataset}: {', '.join(models)}")
+        found.setdefault(dataset, {})[model] = value
+    return found
 
 
 def _make(target: Target, only: list[str], jobs: str, out: Path) -> None:

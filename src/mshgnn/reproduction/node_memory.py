@@ -5,7 +5,7 @@ from __future__ import annotations
 from mshgnn.machine import MEMORY_LIMIT
 from mshgnn.report.markdown import markdown
 from mshgnn.reproduction.layout import MODELS, NODE_SETS, OURS
-from mshgnn.reproduction.published import printed_nodes
+from mshgnn.reproduction.published import printed_entries
 from mshgnn.reproduction.results import Results
 
 ATTENDING = {"graphormer": "Graphormer", "san": "SAN", "gps": "GraphGPS", "specformer": "Specformer"}
@@ -21,7 +21,7 @@ def node_memory(results: Results) -> str:
             rows.append(
                 [
                     f"{title}, {MODELS[model]}",
-                    printed_nodes(name).get(dataset, "–"),
+                    printed_entries("node", name).get(dataset, "–"),
                     *computed,
                     _peak(results, model, dataset),
                 ]

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Literal, NamedTuple
 
 
 @dataclass(frozen=True)
@@ -25,11 +26,28 @@ def paper_figures(method: str = "MSH-GNN") -> dict[str, PublishedFigure]:
     return _read("graph_classification.csv", method) | _read("node_classification.csv", method)
 
 
-def printed_nodes(method: str) -> dict[str, str]:
-    """The paper's entries for ``method`` in its table of node classification, by data set, as they stand there."""
+class RuleBehind(NamedTuple):
+    """How a method's printed figures were chosen, as its code or its authors say."""
+
+    table: str
+    method: str
+    model: str
+    """The model here that is the method."""
+    rule: str
+    """The nearest of our rules; empty where it is not known."""
+    words: str
+
+
+def rules_behind(table: Literal["graph", "node"]) -> list[RuleBehind]:
+    """The methods of one of the paper's tables, in its order."""
+    return [RuleBehind(**row) for row in rows("rules.csv") if row["table"] == table]
+
+
+def printed_entries(table: Literal["graph", "node"], method: str) -> dict[str, str]:
+    """The paper's entries for ``method`` in one of its tables, by data set, as they stand there, ``OOM`` among them."""
     return {
         row["dataset"]: " ± ".join(part for part in (row["mean"], row["std"]) if part)
-        for row in rows("node_classification.csv")
+        for row in rows(f"{table}_classification.csv")
         if row["method"] == method
     }
 

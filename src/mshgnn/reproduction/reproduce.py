@@ -16,6 +16,7 @@ from mshgnn.lab.runner import Display, default_folder, run_experiment
 from mshgnn.lab.store import RunStore
 from mshgnn.lab.suite import load_experiments
 from mshgnn.records.record import Record
+from mshgnn.reproduction.cost import Times
 from mshgnn.reproduction.layout import CONTROLS, JOINT_SEEN
 from mshgnn.reproduction.results import count_folds
 
@@ -46,17 +47,14 @@ TARGETS = {
 
 @dataclass(frozen=True)
 class Cost:
-    """What a target's cells take, as far as records tell."""
+    """Seconds on one core of what is still to run, by experiment."""
 
-    seconds: Mapping[str, float]
-    """By experiment: folds still to run times the seconds of a recorded fold, on one core."""
+    recorded: Mapping[str, float]
+    """Folds still to run times the seconds of a recorded fold."""
+    guessed: Mapping[str, float]
+    """By single folds, other suites and other data sets, see :mod:`mshgnn.reproduction.cost`."""
     unknown: tuple[str, ...]
-    """Experiments without a record to tell by."""
-
-    @property
-    def core_hours(self) -> float:
-        """Of the experiments that a record tells of."""
-        return sum(self.seconds.values()) / 3600
+    """Experiments that nothing is known of."""
 
 
 def target_experiments(target: Target, only: Sequence[str] = ()) -> list[Experiment]:
@@ -66,24 +64,39 @@ def target_experiments(target: Target, only: Sequence[str] = ()) -> list[Experim
     return load_experiments(Path(target.suite), only=only or target.only)
 
 
-def estimate(target: Target, experiments: Sequence[Experiment], records: Mapping[tuple[str, str], Record]) -> Cost:
-    """The cost by the records of the same suite, by data set and model as the suite calls them.
+def estimate(
+    target: Target, experiments: Sequence[Experiment], records: Mapping[tuple[str, str], Record], times: Times
+) -> Cost:
+    """The cost by the records of the same suite, by data set and model as the suite calls them, else by ``times``.
 
-    How many folds a set has is read off its records: the most that any model was given.
+    How many folds a set has is read off records: the most that any model was given.
     """
-    seconds: dict[str, float] = {}
+    recorded: dict[str, float] = {}
+    guessed: dict[str, float] = {}
     unknown = []
     for experiment in experiments:
         _, dataset, model = experiment.name.rsplit("/", 2)
         record = records.get((dataset, model))
-        if record is None:
+        epoch = times.epoch(experiment.dataset.name, experiment.model.name)
+        folds = _count_folds(experiment, dataset, records, times)
+        if folds is None or (record is None and epoch is None):
             unknown.append(experiment.name)
             continue
-        known = [count_folds(other) for (its_set, _), other in records.items() if its_set == dataset]
-        folds = max(known) if experiment.folds is None else len(experiment.folds)
-        runs = 1 if target.trains_in_place else folds * len(experiment.seeds) - _finished(experiment)
-        seconds[experiment.name] = max(runs, 0) * record.seconds / len(record.run.results)
-    return Cost(seconds, tuple(unknown))
+        runs = 1 if target.trains_in_place else max(folds * len(experiment.seeds) - _finished(experiment), 0)
+        if record is not None:
+            recorded[experiment.name] = runs * record.seconds / len(record.run.results)
+        elif epoch is not None:
+            guessed[experiment.name] = runs * epoch * experiment.training.epochs
+    return Cost(recorded, guessed, tuple(unknown))
+
+
+def _count_folds(
+    experiment: Experiment, dataset: str, records: Mapping[tuple[str, str], Record], times: Times
+) -> int | None:
+    if experiment.folds is not None:
+        return len(experiment.folds)
+    known = [count_folds(other) for (its_set, _), other in records.items() if its_set == dataset]
+    return max(known) if known else times.folds.get(experiment.dataset.name)
 
 
 def run_cells(experiments: Sequence[Experiment], display: Display, jobs: str, out: Path) -> list[str]:

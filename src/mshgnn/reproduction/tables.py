@@ -14,9 +14,11 @@ from mshgnn.reproduction.authors import authors
 from mshgnn.reproduction.exported import exported
 from mshgnn.reproduction.goals import goals
 from mshgnn.reproduction.layout import CONTROLS, GRAPH_SETS, JOINT_SETS, MODELS, NODE_SETS, TUNED
+from mshgnn.reproduction.missing import Missing
 from mshgnn.reproduction.molecules import table as molecule_tables
 from mshgnn.reproduction.node_memory import node_memory
 from mshgnn.reproduction.paired import MESSAGES, graph_differences, graph_losses
+from mshgnn.reproduction.printed import graph_printed, node_printed
 from mshgnn.reproduction.published import held_out_figures, paper_figures
 from mshgnn.reproduction.results import WORTH_SUITES, Results, cell, runs
 from mshgnn.reproduction.selection_bias import selection_bias
@@ -27,7 +29,8 @@ from mshgnn.reproduction.worth import worth, worth_costs
 def models_by_set(results: Results, sets: dict[str, str], shown: Iterable[str] = MODELS) -> str:
     """``best_validation`` of the models shown that were run on any of the sets; the best mean of several in bold.
 
-    Means that read alike are bold alike. Nothing is bold where controls alone were run: they are there to be beaten.
+    Means that read alike are bold alike. Nothing is bold where controls alone were run: they are there to be beaten. A
+    dash says why where there is a reason.
     """
     models = [model for model in shown if any((dataset, model) in results.records for dataset in sets)]
     means = {
@@ -35,12 +38,13 @@ def models_by_set(results: Results, sets: dict[str, str], shown: Iterable[str] =
     }
     learned = {dataset for dataset, model in results.records if model not in CONTROLS}
     best = {dataset: max(found) if len(found) > 1 and dataset in learned else None for dataset, found in means.items()}
+    missing = Missing(results)
     rows = []
     for model in models:
         cells = []
         for dataset in sets:
-            text = results.cell(dataset, model)
             value = results.mean(dataset, model)
+            text = missing.dash(dataset, model) if value is None else results.cell(dataset, model)
             cells.append(f"**{text}**" if value is not None and value == best[dataset] else text)
         rows.append([MODELS[model], *cells])
     return markdown(["test, %", *sets.values()], rows)
@@ -244,6 +248,7 @@ def who_separates(results: Results) -> str:
 TABLES: dict[str, Callable[[Results], str]] = {
     "readme": readme,
     "graph-models": graph_models,
+    "graph-printed": graph_printed,
     "graph-differences": graph_differences,
     "message-differences": partial(graph_differences, models=MESSAGES),
     "graph-losses": graph_losses,
@@ -251,6 +256,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "node-models": node_models,
     "node-tuned": node_tuned,
     "node-memory": node_memory,
+    "node-printed": node_printed,
     "goals": goals,
     "joint": joint,
     "joint-rules": joint_rules,
