@@ -29,6 +29,7 @@ from mshgnn.benchmarks.scale import (
     power_law_pairs,
 )
 from mshgnn.errors import UserError
+from mshgnn.files import check_writable
 from mshgnn.machine import (
     MEMORY_VARIABLE,
     peak_memory_bytes,
@@ -51,6 +52,10 @@ def make_graph(folder: Path, num_edges: int, features: int = FEATURES) -> None:
         if found == (2 * half, features):
             return
         raise UserError(f"{folder}: holds another graph, of {found[0]:,} edges and {found[1]:,} features")
+    for name in ("edge_index.npy", "x.npy", "split.npy"):
+        if (folder / name).exists():
+            raise UserError(f"{folder / name}: is another's, or of a graph half made; move it, or name another folder")
+    check_writable(folder / "y.npy")
     folder.mkdir(parents=True, exist_ok=True)
     edges = MappedArray.create(folder / "edge_index.npy", (2, 2 * half), np.int32)
     for begin, pairs in power_law_pairs(num_nodes, half):

@@ -23,6 +23,7 @@ import numpy as np
 import torch
 
 from mshgnn.errors import UserError
+from mshgnn.files import check_writable
 from mshgnn.machine import peak_memory_bytes, reset_peak_memory, resident_memory_bytes
 
 BATCH = 128
@@ -151,6 +152,7 @@ def million(source: Path, target: str, sizes: list[int], folder: Path, say: Call
     from mshgnn.benchmarks.compare import environment
 
     rows = []
+    check_writable(folder / "rows.csv")
     folder.mkdir(parents=True, exist_ok=True)
     for size in sizes:
         write_rows(source, target, size, folder / "rows.csv")

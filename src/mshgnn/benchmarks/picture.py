@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mshgnn.benchmarks.contenders import OURS, PARTS
+from mshgnn.files import written
 
 
 def draw(runs: Sequence[dict[str, Any]], path: Path) -> None:
@@ -32,7 +33,7 @@ def draw(runs: Sequence[dict[str, Any]], path: Path) -> None:
             panel.set_xscale("log")
         panel.grid(True, which="both", alpha=0.3)
     panels[0][0].set_ylabel("training step (ms)")
-    path.parent.mkdir(parents=True, exist_ok=True)
     figure.tight_layout()
-    figure.savefig(path, dpi=150)
+    with written(path) as file:
+        figure.savefig(file, dpi=150)
     pyplot.close(figure)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 import torch
@@ -16,6 +17,7 @@ from torch.nn.functional import cross_entropy
 from torch.utils.checkpoint import checkpoint
 
 from mshgnn.errors import UserError
+from mshgnn.files import written
 
 # The top is the size of ogbn-products: 2.4 million nodes, 1.2 x 10^8 directed edges.
 EDGES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000, 120_000_000)
@@ -199,7 +201,8 @@ def plot(results: dict[str, Any], path: str) -> None:
     for axes in (left, right):
         axes.grid(True, which="both", alpha=0.3)
     figure.tight_layout()
-    figure.savefig(path, dpi=150)
+    with written(Path(path)) as file:
+        figure.savefig(file, dpi=150)
     pyplot.close(figure)
 
 

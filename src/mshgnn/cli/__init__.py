@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from mshgnn import __version__
 from mshgnn.cli.large_pages import ask_for_large_pages
-from mshgnn.errors import UserError
+from mshgnn.errors import Failure, UserError
+
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EIO}
+REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP}
+"""What the system answers to a path of the user's, wherever it is first looked at. Other errors may be bugs."""
 
 app = typer.Typer(
     name="mshgnn",
@@ -81,12 +86,31 @@ def _assemble() -> None:
 
 
 def main() -> None:
-    """Run a command. A mistake of the user is one line on stderr and exit code 2; a bug keeps its traceback."""
+    """Run a command. What went wrong is one line on stderr: 2 for a user's mistake, 1 for work that failed.
+
+    A bug keeps its traceback.
+    """
     try:
         app()
     except UserError as error:
-        print(f"mshgnn: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
+        _end(str(error), 2)
+    except Failure as error:
+        _end(str(error), 1)
+    except OSError as error:
+        if error.errno in FULL:
+            _end(_told(error), 1)
+        if error.errno in REFUSED:
+            _end(_told(error), 2)
+        raise
+
+
+def _told(error: OSError) -> str:
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
+
+
+def _end(line: str, code: int) -> NoReturn:
+    print(f"mshgnn: {line}", file=sys.stderr)
+    raise SystemExit(code) from None
 
 
 _assemble()

@@ -48,7 +48,9 @@ def compare(
     from mshgnn.benchmarks.compare import Comparison, measure_apart
     from mshgnn.benchmarks.picture import draw
     from mshgnn.benchmarks.shapes import SIZES, check_shape
+    from mshgnn.files import check_writable
 
+    check_writable(out / "kept-1.json")
     for name in shape or ():
         check_shape(name)
     runs: list[dict[str, Any]] = []
@@ -84,7 +86,9 @@ def scale(
 
     from mshgnn.benchmarks.scale import EDGES, plot
     from mshgnn.benchmarks.scale import scale as measure
+    from mshgnn.files import check_writable
 
+    check_writable(out)
     sizes = [size for size in EDGES if size <= largest]
     if not sizes:
         raise UserError(f"largest must be at least {EDGES[0]:,} edges, got {largest:,.0f}")
@@ -117,9 +121,12 @@ def huge(
     """
     ask_for_large_pages()
     from mshgnn.benchmarks.huge import huge as measure
+    from mshgnn.files import check_writable
 
-    results = measure(folder, int(edges), memory, steps, threads, print)
-    _write(results, out or Path(f"results/scale/huge-{int(edges)}.json"))
+    count = _whole(edges, "--edges", 1000)
+    path = out or Path(f"results/scale/huge-{count}.json")
+    check_writable(path)
+    _write(measure(folder, count, memory, steps, threads, print), path)
 
 
 @bench_app.command()
@@ -133,8 +140,11 @@ def whole(
     Example: mshgnn bench whole --edges 1e5 --edges 1e6
     """
     from mshgnn.benchmarks.huge import full
+    from mshgnn.files import check_writable
 
-    _write(full([int(size) for size in edges or (1e5, 1e6, 1e7)], threads, print), out)
+    sizes = [_whole(size, "--edges", 1000) for size in edges or (1e5, 1e6, 1e7)]
+    check_writable(out)
+    _write(full(sizes, threads, print), out)
 
 
 @bench_app.command()
@@ -150,8 +160,11 @@ def million(
     Example: mshgnn bench million HIV.csv.gz --rows 1e4 --rows 1e6
     """
     from mshgnn.benchmarks.million import million as measure
+    from mshgnn.files import check_writable
 
-    _write(measure(source, target, [int(count) for count in rows or (1e4, 1e5, 1e6)], folder, print), out)
+    sizes = [_whole(count, "--rows", 10) for count in rows or (1e4, 1e5, 1e6)]
+    check_writable(out)
+    _write(measure(source, target, sizes, folder, print), out)
 
 
 @bench_app.command()
@@ -167,9 +180,11 @@ def harness(
     Example: mshgnn bench harness --dataset PROTEINS --model gin
     """
     from mshgnn.benchmarks.overhead import harness_overhead
+    from mshgnn.files import check_writable
     from mshgnn.lab.experiment import check_experiment
     from mshgnn.lab.setup import build_model, load_data
 
+    check_writable(out)
     found: dict[str, Any] = {}
     for model in models or ("gcn", "gin", "msh-stable"):
         described = {"name": "harness", "dataset": {"name": dataset}, "model": {"name": model}}
@@ -184,7 +199,8 @@ def harness(
 @bench_app.command()
 def workers(
     counts: Annotated[
-        list[int] | None, typer.Option("--workers", min=1, help="Processes; 1 and 2 by default, the first compares.")
+        list[int] | None,
+        typer.Option("--workers", min=1, max=64, help="Processes; 1 and 2 by default, the first compares."),
     ] = None,
     graphs: Annotated[int, typer.Option(min=64, help="Made-up molecules to train on.")] = 2048,
     batch_size: Annotated[int, typer.Option(min=1, help="Graphs of a step, shared among all workers.")] = 128,
@@ -196,15 +212,26 @@ def workers(
     Example: mshgnn bench workers --workers 1 --workers 2 --graphs 1024
     """
     from mshgnn.benchmarks.workers import compare as measure
+    from mshgnn.files import check_writable
 
+    check_writable(out)
     _write(measure(counts or [1, 2], graphs, batch_size, epochs, print), out)
+
+
+def _whole(number: float, option: str, least: int) -> int:
+    """A count that may be given as 1e6."""
+    if not least <= number <= 1e11:  # nor is it no number
+        raise UserError(f"{option} must be from {least:,} to 1e11, got {number:g}")
+    return int(number)
 
 
 def _write(results: dict[str, Any], out: Path) -> None:
     import json
 
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(results, indent=1) + "\n")
+    from mshgnn.files import written
+
+    with written(out) as file:
+        file.write((json.dumps(results, indent=1) + "\n").encode())
     print(f"written: {out}")
 
 

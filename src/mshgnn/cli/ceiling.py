@@ -14,7 +14,7 @@ def ceiling(
     datasets: Annotated[
         list[str], typer.Argument(metavar="DATASET...", help="Data sets by name, or paths to data of your own.")
     ],
-    rounds: Annotated[int, typer.Option(min=0, help="Rounds of colour refinement.")] = 3,
+    rounds: Annotated[int, typer.Option(min=0, max=1000, help="Rounds of colour refinement.")] = 3,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Also keep the ceilings, in percent, in this file.")
     ] = None,
@@ -37,7 +37,7 @@ def ceiling(
     from mshgnn.data.sizes import target_lines
     from mshgnn.errors import UserError
     from mshgnn.evaluation.ceiling import wl_ceiling, wl_lookup_score
-    from mshgnn.predictor.output import written
+    from mshgnn.files import written
 
     console = Console()
     kept = {} if json_file is None or not json_file.exists() else _kept(json_file)
@@ -75,16 +75,10 @@ def ceiling(
 
 def _kept(path: Path) -> dict[str, float]:
     """The ceilings that a file has already."""
-    import json
-
     from mshgnn.errors import UserError
+    from mshgnn.files import read_json
 
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"--json {path}: cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"--json {path}: not JSON ({error})") from None
+    content = read_json(path)
     if not isinstance(content, dict):
         raise UserError(f"--json {path}: must hold ceilings by the name of the data set")
     return content

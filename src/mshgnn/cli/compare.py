@@ -53,7 +53,7 @@ def _numbers(text: str) -> list[int]:
     from mshgnn.errors import UserError
 
     names = _listed(text, ())
-    if not names or not all(name.isdecimal() for name in names):
+    if not names or not all(name.isdecimal() and len(name) < 10 for name in names):
         raise UserError(f"--seeds {text}: whole numbers between commas, as in 0,1,2")
     return [int(name) for name in names]
 

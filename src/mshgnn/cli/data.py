@@ -141,14 +141,18 @@ def export(
     """
     from mshgnn.data import DataError, load, load_splits
     from mshgnn.data.export import export_nodes
+    from mshgnn.files import written
     from mshgnn.predictor.splitting import splits_json
 
     dataset = load(name, features=features, largest_component=largest_component)
     found = load_splits(dataset, splits)
     if fold >= len(found.folds):
         raise DataError(f"--fold {fold}: {dataset.name} has {len(found.folds)} folds, counted from 0")
+    if (folder / "splits.json").exists():
+        raise DataError(f"{folder / 'splits.json'}: is there already; choose another folder")
     wrote = export_nodes(dataset, found.folds[fold], folder)
-    (folder / "splits.json").write_text(splits_json(found.folds, range(dataset.num_items)), encoding="utf-8")
+    with written(folder / "splits.json") as file:
+        file.write(splits_json(found.folds, range(dataset.num_items)).encode())
     print(f"wrote {folder}: {wrote.nodes:,} nodes with {wrote.features} features, {wrote.edges:,} edges")
     print(f"splits: {found.source}, fold {fold} of {len(found.folds)} in the column, all of them in splits.json")
     options = [f"--metric {dataset.metric}", *(f"--target {target}" for target in wrote.target_names)]

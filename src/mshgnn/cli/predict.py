@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,7 +22,7 @@ def predict(
     data: Data,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Default: NAME_predictions.csv.")] = None,
     on_error: OnErrorText = "skip",
-    batch_size: Annotated[int, typer.Option(min=1, help="Rows in memory at once.")] = 500,
+    batch_size: Annotated[int, typer.Option(min=1, max=10**9, help="Rows in memory at once.")] = 500,
     device: DeviceText = "cpu",
     memory: Memory = None,
 ) -> None:
@@ -31,15 +31,12 @@ def predict(
     Example: mshgnn predict model/ new.csv -o out.csv
     """
     from mshgnn.machine import use_memory
-    from mshgnn.predictor.predict import PredictionFailed, predict_file
+    from mshgnn.predictor.predict import predict_file
 
     use_memory(memory)
     model, mode = load_model(folder, device), _mode(on_error)
     target = out or Path(f"{data.resolve().name.partition('.')[0]}_predictions.csv")
-    try:
-        done = predict_file(model, data, target, on_error=mode, chunk=batch_size)
-    except PredictionFailed as error:
-        _fail(error)
+    done = predict_file(model, data, target, on_error=mode, chunk=batch_size)
     typer.echo(f"wrote {target}: {done.rows:,} rows, {done.beyond:,} of them beyond the training data")
     if done.failed:
         typer.echo(f"mshgnn: {done.failed:,} rows could not be predicted, the first: {done.first_problem}", err=True)
@@ -54,14 +51,10 @@ def evaluate(
     """
     from mshgnn.machine import use_memory
     from mshgnn.predictor.evaluate import evaluate_file
-    from mshgnn.predictor.predict import PredictionFailed
     from mshgnn.training.metrics import KNOWN_METRICS
 
     use_memory(memory)
-    try:
-        found = evaluate_file(load_model(folder, device), data, on_error=_mode(on_error))
-    except PredictionFailed as error:
-        _fail(error)
+    found = evaluate_file(load_model(folder, device), data, on_error=_mode(on_error))
     for name, value in found.metrics.items():
         typer.echo(f"{name}: {KNOWN_METRICS[name].as_text(value)}")
     if found.held is not None and found.promised is not None:
@@ -88,13 +81,9 @@ def embed(
     """
     from mshgnn.machine import use_memory
     from mshgnn.predictor.embed import embed_file
-    from mshgnn.predictor.predict import PredictionFailed
 
     use_memory(memory)
-    try:
-        done = embed_file(load_model(folder, device), data, out, member=member, on_error=_mode(on_error))
-    except PredictionFailed as error:
-        _fail(error)
+    done = embed_file(load_model(folder, device), data, out, member=member, on_error=_mode(on_error))
     typer.echo(f"wrote {out}: {done.rows:,} rows of {done.width} numbers")
     if done.failed:
         typer.echo(f"mshgnn: {done.failed:,} rows could not be embedded, the first: {done.first_problem}", err=True)
@@ -116,8 +105,3 @@ def _mode(on_error: str) -> OnError:
     if on_error == "stop":
         return "stop"
     raise UserError(f"--on-error: skip or stop, not {on_error!r}")
-
-
-def _fail(error: RuntimeError) -> NoReturn:
-    typer.echo(f"mshgnn: {error}", err=True)
-    raise typer.Exit(1) from None

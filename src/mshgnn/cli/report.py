@@ -36,10 +36,13 @@ def report(
 
     Example: mshgnn report results/graph/MUTAG/msh-stable.json.gz results/graph/MUTAG
     """
+    from mshgnn.files import check_writable, written
     from mshgnn.report.page.build import build
 
+    check_writable(out)
     page = build(_subjects(sources, data))
-    _write(out, page.encode())
+    with written(out) as file:
+        file.write(page.encode())
     typer.echo(f"wrote {out} ({len(page) / 1e6:.1f} MB): open it in a browser")
 
 
@@ -56,6 +59,7 @@ def plot(
     Example: mshgnn plot results/graph/MUTAG --figure curves --out curves.svg
     """
     from mshgnn.errors import UserError, did_you_mean
+    from mshgnn.files import check_writable, written
     from mshgnn.report.page.section import Missing
     from mshgnn.report.page.sections import FIGURES, SECTIONS, charts_of
     from mshgnn.report.plots import FORMATS, draw
@@ -64,11 +68,13 @@ def plot(
         raise UserError(f"--figure {figure!r}: there is no such figure{did_you_mean(figure, FIGURES)}")
     if out.suffix not in FORMATS:
         raise UserError(f"--out {out}: must end in {', '.join(FORMATS)}")
+    check_writable(out)
     subjects = _subjects(sources, data)
     section = SECTIONS[figure](subjects)
     if isinstance(section, Missing):
         raise UserError(f"--figure {figure}: {section.why}")
-    _write(out, draw(charts_of(section), subjects, out.suffix))
+    with written(out) as file:
+        file.write(draw(charts_of(section), subjects, out.suffix))
     typer.echo(f"wrote {out}")
 
 
@@ -116,13 +122,3 @@ def _subject(path: Path, data: Path | None) -> Subject:
         return subject_of_model(path, data)
     run = load_run(path)
     return subject_of_run(run, run.rules)
-
-
-def _write(path: Path, content: bytes) -> None:
-    from mshgnn.errors import UserError
-    from mshgnn.records.codec import write_atomically
-
-    try:
-        write_atomically(path, content)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written ({error.strerror})") from None

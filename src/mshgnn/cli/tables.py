@@ -24,6 +24,7 @@ def tables(
 
     Example: mshgnn tables --check
     """
+    from mshgnn.files import read_text, written
     from mshgnn.reproduction.results import load_results
     from mshgnn.reproduction.tables import filled, stale
 
@@ -40,5 +41,7 @@ def tables(
             typer.echo(f"{page}: its tables differ from {results}; run 'mshgnn tables'", err=True)
         raise typer.Exit(1 if old else 0)
     for page in chosen:
-        page.write_text(filled(page.read_text(encoding="utf-8"), found), encoding="utf-8")
+        text = filled(read_text(page), found)
+        with written(page) as file:
+            file.write(text.encode())
         typer.echo(f"{page}: up to date")

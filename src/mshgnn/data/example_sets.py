@@ -6,6 +6,7 @@ Nothing in them is measured. The rules are simple enough to be learnt from a few
 from __future__ import annotations
 
 import csv
+import io
 import json
 import random
 from collections.abc import Callable, Iterable, Sequence
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from mshgnn.data.dataset import DataError
 from mshgnn.errors import did_you_mean
+from mshgnn.files import read_regular, written
 
 LINKERS = {"C": -0.5, "CC": -1.0, "C(C)": -0.9, "c1ccc(cc1)": -1.7, "C1CCC(CC1)": -2.0}
 GROUPS = {"O": 0.9, "N": 0.8, "S": -0.3, "C(=O)O": 0.6, "C(=O)N": 1.2}
@@ -57,7 +59,6 @@ def write_nodes(path: Path, rows: int, seed: int) -> None:
         a, b = draw.randrange(rows), draw.randrange(rows)
         if a < b and (members[a] == members[b] or draw.random() < 0.15):
             edges.add((a, b))
-    path.mkdir(parents=True, exist_ok=True)
     _write_table(path / "nodes.csv", ("id", *(f"trace_{name}" for name in COMMUNITIES), "community"), nodes)
     _write_table(path / "edges.csv", ("from", "to"), [(f"p{a}", f"p{b}") for a, b in sorted(edges)])
 
@@ -72,7 +73,7 @@ def write_graphs(path: Path, rows: int, seed: int) -> None:
         edges = [[node, (node + 1) % core] for node in range(core)] if has_ring else []
         edges += [[node, draw.randrange(node)] for node in range(core, nodes)]
         lines.append(json.dumps({"edges": edges, "num_nodes": nodes, "target": "ring" if has_ring else "tree"}))
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    _write(path, "\n".join(lines) + "\n")
 
 
 KINDS: dict[str, tuple[Callable[[Path, int, int], None], str]] = {
@@ -91,13 +92,21 @@ def write_example(kind: str, path: Path | None = None, rows: int = 300, seed: in
         raise DataError(f"an example needs at least 10 rows, not {rows}")
     write, name = KINDS[kind]
     path = path or Path(name)
-    path.parent.mkdir(parents=True, exist_ok=True)
     write(path, rows, seed)
     return path
 
 
 def _write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    _write(path, text.getvalue())
+
+
+def _write(path: Path, text: str) -> None:
+    """A file of that name that holds anything else is somebody's data."""
+    if path.is_file() and read_regular(path) != text.encode():
+        raise DataError(f"{path}: is there already; choose another --out")
+    with written(path) as file:
+        file.write(text.encode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from torch_geometric.utils import contains_self_loops, is_undirected
 from mshgnn.data.dataset import DataError, GraphDataset
 from mshgnn.data.limits import FLOAT, check_limit
 from mshgnn.data.splits import PARTS, Split
+from mshgnn.files import written
 
 
 class Exported(NamedTuple):
@@ -80,12 +82,10 @@ def _write(folder: Path, tables: dict[str, tuple[Sequence[str], Iterable[Sequenc
     for name in tables:
         if (folder / name).exists():
             raise DataError(f"{folder / name}: is there already; choose another folder")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, (header, rows) in tables.items():
-            with (folder / name).open("w", encoding="utf-8", newline="") as file:
-                writer = csv.writer(file, lineterminator="\n")
-                writer.writerow(header)
-                writer.writerows(rows)
-    except OSError as error:
-        raise DataError(f"{folder}: cannot be written ({error.strerror})") from None
+    for name, (header, rows) in tables.items():
+        with written(folder / name) as beside:
+            file = io.TextIOWrapper(beside, encoding="utf-8", newline="")
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(header)
+            writer.writerows(rows)
+            file.detach()

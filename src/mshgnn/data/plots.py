@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from mshgnn.data.dataset import DataError, GraphDataset
 from mshgnn.data.structure_frequency import NUM_MODES
+from mshgnn.files import check_writable, written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,6 +34,7 @@ def plot_classes(dataset: GraphDataset, path: Path) -> None:
         raise DataError(f"{dataset.name}: its targets are no classes to draw")
     if path.suffix not in (".png", ".svg", ".pdf"):
         raise DataError(f"{path}: a picture's name must end in .png, .svg or .pdf")
+    check_writable(path)
     if dataset.num_classes > MAX_CLASSES:
         raise DataError(f"{dataset.name}: {dataset.num_classes} classes do not fit one picture")
     joint = dataset.name.startswith("structure-frequency")
@@ -48,8 +50,8 @@ def plot_classes(dataset: GraphDataset, path: Path) -> None:
             _draw(axis, first[label], circular=joint)
             axis.set_title(dataset.class_names[label] if joint else f"class {dataset.class_names[label]}", fontsize=9)
     figure.suptitle(f"{dataset.name}: one graph of each class", fontsize=11)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
+    with written(path) as file:
+        figure.savefig(file, dpi=150, format=path.suffix[1:])
 
 
 def _draw(axis: Axes, graph: Data, *, circular: bool) -> None:

@@ -22,6 +22,7 @@ from torch import Tensor
 
 from mshgnn.explanation.explain import Explanation, Finding
 from mshgnn.explanation.methods import METHODS
+from mshgnn.files import written
 
 FOR, AGAINST, PLAIN = (0.90, 0.42, 0.05), (0.10, 0.42, 0.80), (0.80, 0.80, 0.80)
 INK = "#222222"
@@ -89,7 +90,8 @@ def save_png(explanation: Explanation, path: Path) -> Path:
     figure.supxlabel(
         "orange speaks for the prediction, blue against it", fontsize=9, color="#555555", x=0.01, ha="left"
     )
-    figure.savefig(path, dpi=110, format="png", facecolor="white")
+    with written(path) as file:
+        figure.savefig(file, dpi=110, format="png", facecolor="white")
     return path
 
 

@@ -12,6 +12,7 @@ from mshgnn.explanation.drawing import save_png
 from mshgnn.explanation.explain import Explanation
 from mshgnn.explanation.page import explanation_page
 from mshgnn.explanation.words import as_data
+from mshgnn.files import check_writable, written
 
 ENDINGS = (".html", ".png", ".json")
 
@@ -24,22 +25,18 @@ def check_out(out: Path, items: int) -> None:
         raise UserError(f"--out {out}: a .png holds one row, {items} were asked for; give a folder")
     if out.suffix not in ENDINGS and out.exists() and not out.is_dir():
         raise UserError(f"--out {out}: is a file without an ending; give a folder")
+    check_writable(out if out.suffix in ENDINGS else out / "explained.html")
 
 
 def write_explanations(explanations: Sequence[Explanation], out: Path, source: str) -> list[Path]:
     """Write what ``out`` asks for; into a folder go ``explained.html``, ``explained.json`` and a picture per item."""
-    try:
-        folder = out.parent if out.suffix in ENDINGS else out
-        folder.mkdir(parents=True, exist_ok=True)
-        if out.suffix in ENDINGS:
-            return [_write(explanations, out, source)]
-        written = [_write(explanations, out / f"explained{ending}", source) for ending in (".html", ".json")]
-        for explanation in explanations:
-            name = re.sub(r"[^\w.-]+", "-", explanation.title).strip("-.") or "item"
-            written.append(save_png(explanation, out / f"{name}.png"))
-        return written
-    except OSError as error:
-        raise UserError(f"--out {out}: cannot be written ({error.strerror})") from None
+    if out.suffix in ENDINGS:
+        return [_write(explanations, out, source)]
+    paths = [_write(explanations, out / f"explained{ending}", source) for ending in (".html", ".json")]
+    for explanation in explanations:
+        name = re.sub(r"[^\w.-]+", "-", explanation.title).strip("-.") or "item"
+        paths.append(save_png(explanation, out / f"{name}.png"))
+    return paths
 
 
 def _write(explanations: Sequence[Explanation], path: Path, source: str) -> Path:
@@ -49,5 +46,6 @@ def _write(explanations: Sequence[Explanation], path: Path, source: str) -> Path
         text = explanation_page(explanations, source)
     else:
         text = json.dumps({"source": source, "explanations": [as_data(each) for each in explanations]}, indent=1) + "\n"
-    path.write_text(text, encoding="utf-8")
+    with written(path) as file:
+        file.write(text.encode())
     return path

@@ -20,10 +20,10 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from mshgnn.files import read_regular
+from mshgnn.files import TEMPORARY, read_regular, write_atomically
 from mshgnn.lab.errors import ExperimentError, RunFolderLost, StoreError
 from mshgnn.lab.experiment import check_experiment
-from mshgnn.records.codec import TEMPORARY, decode, encode, first_difference, write_atomically
+from mshgnn.records.codec import decode, encode, first_difference
 from mshgnn.records.run import FoldKey, FoldResult, RunInfo, decisive
 
 

@@ -40,7 +40,7 @@ def worker_mb(dataset: GraphDataset) -> float:
 
 def parse_workers(text: str) -> int:
     """A number of jobs; anything else is the user's mistake."""
-    if not text.isdecimal() or int(text) < 1:
+    if not text.isdecimal() or len(text) > 9 or int(text) < 1:
         raise LabError(f"--jobs must be a number of at least 1 or auto, got {text!r}")
     return int(text)
 

@@ -37,7 +37,7 @@ class _StrictLoader(yaml.SafeLoader):
 
 _StrictLoader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
-    re.compile(r"^[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9_]+)[eE][-+]?[0-9]+$"),
+    re.compile(r"^[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9_]+)[eE][-+]?[0-9]+$"),
     list("-+0123456789."),
 )
 
@@ -56,6 +56,8 @@ def parse(text: str) -> Any:
         raise yaml.YAMLError("it is nested too deeply") from None
     except ValueError as error:  # a date or a number that Python cannot hold
         raise yaml.YAMLError(str(error)) from None
+    except (LookupError, AttributeError):  # what PyYAML raises for !!bool maybe, !!int "", !!timestamp never
+        raise yaml.YAMLError("a value is not of the type that its tag says") from None
     finally:
         loader.dispose()
 

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from mshgnn.errors import UserError
+from mshgnn.files import read_json
 
 CALIBRATION_FILE = "calibration.json"
 
@@ -47,12 +48,7 @@ class Calibration:
         path = folder / CALIBRATION_FILE
         if not path.exists():
             return None
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except (ValueError, RecursionError) as error:
-            raise UserError(f"{path} is damaged: not JSON ({error})") from None
-        except OSError as error:
-            raise UserError(f"{path} cannot be read: {error.strerror}") from None
+        content = read_json(path)
         if not isinstance(content, dict):
             raise UserError(f"{path} is damaged: not an object of keys")
         for key, is_right in _KINDS.items():

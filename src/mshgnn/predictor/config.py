@@ -154,7 +154,7 @@ def is_molecules(data: object) -> bool:
 def _options_of_molecules(model: Mapping[str, Any]) -> dict[str, Any]:
     """Those that the model has; a preset of the paper keeps what the paper says."""
     name = model.get("name", "")
-    if name not in MODELS or name in ("msh-paper", "msh-released"):
+    if not isinstance(name, str) or name not in MODELS or name in ("msh-paper", "msh-released"):
         return {}
     return {option: value for option, value in MOLECULE_OPTIONS.items() if option in MODELS[name].options}
 

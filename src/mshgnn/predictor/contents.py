@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import json
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,11 @@ import numpy as np
 from mshgnn.data.schema import Schema
 from mshgnn.errors import UserError
 from mshgnn.evaluation.rules import RULES, RuleResult, evaluate
+from mshgnn.files import read_json, read_text
 from mshgnn.predictor.calibration import Calibration
 from mshgnn.predictor.columns import Columns
 from mshgnn.predictor.config import TrainConfig, load_config
-from mshgnn.predictor.ensemble import CONFIG_FILE, Ensemble, member_folders
+from mshgnn.predictor.ensemble import CONFIG_FILE, Ensemble, trained_folders
 from mshgnn.predictor.fold import FoldReport, load_curves
 from mshgnn.predictor.predict import predicted
 from mshgnn.predictor.shown import load_shown
@@ -32,8 +33,9 @@ def subject_of_model(folder: Path, data: Path | None = None) -> Subject:
     metrics = _metrics(folder)
     config, schema = load_config(folder / CONFIG_FILE), Schema.load(folder / "schema.json")
     splits = _splits(folder / "splits.json")
-    reports = [report for path in member_folders(folder) if (report := FoldReport.load(path)) is not None]
-    curves = [load_curves(path) for path in member_folders(folder)]
+    trained = trained_folders(folder)
+    reports = [report for path in trained if (report := FoldReport.load(path)) is not None]
+    curves = [load_curves(path) for path in trained]
     known = [curve for curve in curves if curve is not None]
     complete = known if len(known) == len(reports) else []
     calibration = Calibration.load(folder)
@@ -76,8 +78,8 @@ def _metrics(folder: Path) -> dict[str, Any]:
     path = folder / "metrics.json"
     if not path.exists():
         raise UserError(f"{folder}: there is no metrics.json in it; run mshgnn train again to finish it")
+    content: dict[str, Any] = read_json(path)
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         _measured("", content)
         return {"controls": {}, "interrupted": False, "environment": {}, **content}
     except (ValueError, TypeError, KeyError) as error:
@@ -86,13 +88,11 @@ def _metrics(folder: Path) -> dict[str, Any]:
 
 def _splits(path: Path) -> list[dict[str, list[int]]]:
     """The rows of each part, fold by fold."""
+    content: list[dict[str, list[int]]] = read_json(path)
     try:
-        content: list[dict[str, list[int]]] = json.loads(path.read_text(encoding="utf-8"))
         if not content or any(not isinstance(fold[part], list) for fold in content for part in PARTS):
             raise ValueError(f"no rows of {', '.join(PARTS)}")
         return content
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, TypeError, KeyError) as error:
         raise UserError(f"{path} is damaged: {error}") from None
 
@@ -126,14 +126,14 @@ def _items(folder: Path, schema: Schema) -> Items | None:
     else:
         value_columns = names[1::2] if schema.objective == "multilabel" else names
     place = {name: number for number, name in enumerate(schema.class_names)}
+    text = read_text(path)
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
+        rows = list(csv.DictReader(io.StringIO(text, newline="")))
         truth = [[_truth(row[name], place) for name in true] for row in rows]
         values = [[float(row[name]) for name in value_columns] for row in rows]
         folds = tuple(int(row["fold"]) for row in rows)
         return Items(tuple(int(row["row"]) for row in rows), folds, np.array(truth), np.array(values))
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, csv.Error) as error:
         raise UserError(f"{path} is damaged: {error}") from None
 
 

@@ -17,8 +17,9 @@ from torch import Tensor
 
 from mshgnn.data.dataset import DataError
 from mshgnn.errors import UserError
+from mshgnn.files import written
 from mshgnn.predictor.ensemble import Ensemble, OnError
-from mshgnn.predictor.output import check_out, written
+from mshgnn.predictor.output import check_out
 from mshgnn.predictor.predict import CHUNK, PredictionFailed, predicted
 
 ENDINGS = (".npz", ".csv")

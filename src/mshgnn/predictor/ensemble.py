@@ -55,9 +55,7 @@ class Ensemble:
             raise UserError(f"{folder}: no trained model: there is no {CONFIG_FILE} in it (mshgnn train writes one)")
         config = load_config(folder / CONFIG_FILE)
         schema = Schema.load(folder / "schema.json")
-        members = tuple(_load_member(path) for path in member_folders(folder))
-        if not members:
-            raise UserError(f"{folder}: no member is trained yet; run mshgnn train again to finish it")
+        members = tuple(_load_member(path) for path in trained_folders(folder))
         widths = {member.model.options["out_channels"] for member in members}
         expected = len(schema.class_names) if schema.objective in ("classify", "rank") else len(schema.target_names)
         if widths != {expected}:
@@ -103,6 +101,13 @@ def member_folders(folder: Path) -> list[Path]:
     """The folders of trained folds, in their order."""
     found = [path for path in folder.glob("model_*") if path.name[6:].isdigit()]
     return sorted((p for p in found if FoldReport.load(p) is not None), key=lambda path: int(path.name[6:]))
+
+
+def trained_folders(folder: Path) -> list[Path]:
+    """The same, where there is at least one."""
+    if found := member_folders(folder):
+        return found
+    raise UserError(f"{folder}: no member is trained yet; run mshgnn train again to finish it")
 
 
 def _load_member(folder: Path) -> Member:

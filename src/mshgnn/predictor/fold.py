@@ -18,12 +18,12 @@ from mshgnn.data.readers.read import Read
 from mshgnn.data.splits import Split
 from mshgnn.errors import Failure, UserError
 from mshgnn.evaluation.rules import best_validation
+from mshgnn.files import read_json, write_atomically
 from mshgnn.models import MODELS, build, resolve
 from mshgnn.predictor.coding import recoded
 from mshgnn.predictor.config import TrainConfig
 from mshgnn.predictor.member import Member
 from mshgnn.predictor.so_far import NAME, SoFar, clear
-from mshgnn.records.codec import write_atomically
 from mshgnn.training.checkpoint import Checkpoint
 from mshgnn.training.curves import CURVE_NAMES, Curves, json_number, oriented
 from mshgnn.training.loop import EpochReport, train_fold
@@ -77,10 +77,13 @@ class FoldReport:
         path = folder / FOLD_FILE
         if not path.exists():
             return None
+        content: dict[str, Any] = read_json(path)
         try:
-            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             for key in ("train_loss", "validation_metric"):
                 content[key] = tuple(float(value) for value in content[key])
+            for key in ("chosen_epoch", "seconds", "num_parameters"):
+                if not math.isfinite(content[key]):
+                    raise ValueError(f"{key} is {content[key]}")
             report = cls(**content)
             if report.kept and not NAME.fullmatch(report.kept):
                 raise ValueError(f"it names {report.kept[:40]!r}")
@@ -94,8 +97,9 @@ def load_curves(folder: Path) -> Curves | None:
     path = folder / CURVES_FILE
     if not path.exists():
         return None
+    content = read_json(path)
     try:
-        return Curves.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        return Curves.from_dict(content)
     except (ValueError, TypeError, AttributeError) as error:
         raise UserError(f"{path} is damaged: {error}") from None
 

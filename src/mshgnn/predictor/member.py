@@ -22,11 +22,11 @@ from mshgnn.data.mapped import MAPPED
 from mshgnn.data.schema import Schema
 from mshgnn.data.splits import Split
 from mshgnn.errors import UserError
+from mshgnn.files import read_regular, write_atomically
 from mshgnn.machine import Device, find_device
 from mshgnn.models import from_pretrained
 from mshgnn.nn import Model
 from mshgnn.predictor.coding import encoded
-from mshgnn.records.codec import write_atomically
 from mshgnn.training.batches import GraphBatch, PackedGraphs, whole_graph
 from mshgnn.training.layerwise import LayerByLayer
 from mshgnn.training.node_store import NodeStore
@@ -150,10 +150,10 @@ class Member:
         model = from_pretrained(folder)
         path = folder / REACH_FILE
         try:
-            reach = Reach(**load(path.read_bytes()))
+            reach = Reach(**load(read_regular(path)))
         except OSError as error:
             raise UserError(f"{path} cannot be read: {error.strerror}") from None
-        except (SafetensorError, TypeError) as error:
+        except (SafetensorError, TypeError, ValueError) as error:
             raise UserError(f"{path} is damaged: {error}") from None
         return cls(model, schema, reach)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,21 +16,23 @@ from mshgnn.data.readers.asked import Asked, Cell, Row
 from mshgnn.data.readers.node_tables import node_tables, read_bare_nodes
 from mshgnn.data.readers.npz_graph import read_bare_npz
 from mshgnn.data.readers.on_disk import is_on_disk, read_bare_on_disk
-from mshgnn.data.readers.stream import columns_of, read_bare_line, stream_rows
+from mshgnn.data.readers.stream import NODE_BYTES, columns_of, read_bare_line, stream_rows
 from mshgnn.data.readers.table import is_table
+from mshgnn.errors import Failure
+from mshgnn.files import written
 from mshgnn.predictor.columns import Columns
 from mshgnn.predictor.ensemble import Ensemble, OnError, Prediction
-from mshgnn.predictor.output import check_out, written
+from mshgnn.predictor.output import check_out
 
-CHUNK = 500
-"""Rows that are in memory at once."""
+CHUNK, CHUNK_BYTES = 500, 2**26
+"""Rows that are in memory at once, and about what they may take, unless one alone takes more."""
 BARE_NODES = {".jsonl": read_bare_line, ".npz": read_bare_npz}
 """Files of one graph whose nodes are numbered, by their ending."""
 NOTHING = Prediction(torch.empty(0, 0), torch.empty(0, 0), torch.empty(0), ())
 EXTRA = ("distance", "beyond_training", "status")
 
 
-class PredictionFailed(RuntimeError):
+class PredictionFailed(Failure):
     """A file of which not one row could be predicted."""
 
 
@@ -158,5 +159,14 @@ def predict_file(model: Ensemble, path: Path, out: Path, *, on_error: OnError = 
 
 
 def _chunks(rows: Iterator[Row], size: int) -> Iterator[list[Row]]:
-    while piece := list(islice(rows, size)):
+    """So many rows at a time, fewer where they are large."""
+    piece: list[Row] = []
+    held = 0
+    for row in rows:
+        piece.append(row)
+        held += sum(map(len, row.cells.values())) + (NODE_BYTES * int(row.graph.num_nodes) if row.graph else 0)
+        if len(piece) == size or held > CHUNK_BYTES:
+            yield piece
+            piece, held = [], 0
+    if piece:
         yield piece

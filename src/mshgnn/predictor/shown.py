@@ -16,10 +16,11 @@ from mshgnn.data.dataset import GraphDataset
 from mshgnn.data.schema import Schema
 from mshgnn.data.splits import Split
 from mshgnn.errors import UserError
+from mshgnn.files import read_regular, write_atomically
 from mshgnn.predictor.drawings import Drawer
 from mshgnn.predictor.inside import edge_weights, responses
 from mshgnn.predictor.member import Computed, Member
-from mshgnn.records.codec import decode, encode, write_atomically
+from mshgnn.records.codec import decode, encode
 from mshgnn.report.page.contents import Shown, Weighted
 from mshgnn.report.page.drawing import unpack
 from mshgnn.training.metrics import Array
@@ -75,7 +76,9 @@ def load_shown(folder: Path) -> Shown | None:
     if not path.exists():
         return None
     try:
-        return Shown.from_json(decode(path.read_bytes()))
+        return Shown.from_json(decode(read_regular(path)))
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, TypeError, KeyError) as error:
         raise UserError(f"{path} is damaged: {error}") from None
 

@@ -103,7 +103,7 @@ def _part(fold: Mapping[str, Any], name: str, place: Mapping[int, int], where: s
     if name not in fold:
         raise DataError(f"{where}: there is no part {name!r}; parts are {', '.join(NAMES)}")
     try:
-        rows = _numbers(fold[name])
+        rows = _numbers(fold[name], max(place, default=0))
     except ValueError as error:
         raise DataError(f"{where}: part {name!r}: not a list of rows, nor a text like '0-3,7' ({error})") from error
     unknown = next((row for row in rows if row not in place), None)
@@ -112,13 +112,20 @@ def _part(fold: Mapping[str, Any], name: str, place: Mapping[int, int], where: s
     return torch.tensor([place[row] for row in rows], dtype=torch.long)
 
 
-def _numbers(value: Any) -> list[int]:
-    if isinstance(value, str):
-        ends = [[int(end) for end in piece.split("-")] for piece in value.split(",")]
-        return [number for pair in ends for number in range(pair[0], pair[-1] + 1)]
-    if not isinstance(value, list) or any(type(number) is not int for number in value):
-        raise ValueError("rows are whole numbers")
-    return value
+def _numbers(value: Any, last: int) -> list[int]:
+    """The rows of a part. Those of ``"0-3"`` are written out where the file has them, for few words name many rows."""
+    if not isinstance(value, str):
+        if not isinstance(value, list) or any(type(number) is not int for number in value):
+            raise ValueError("rows are whole numbers")
+        return value
+    rows: list[int] = []
+    for piece in value.split(","):
+        first, _, end = piece.partition("-")
+        low, high = int(first), int(end or first)
+        rows += range(low, high + 1) if high <= last else [high]
+        if len(rows) > last + 2:
+            raise ValueError("rows are named twice")
+    return rows
 
 
 def _groups(dataset: GraphDataset, how: How, items: np.ndarray[Any, Any], where: str) -> list[list[int]]:

@@ -17,6 +17,7 @@ from torch import Tensor
 from mshgnn.data.dataset import GraphDataset
 from mshgnn.data.readers.read import Read
 from mshgnn.data.splits import Split
+from mshgnn.files import write_atomically
 from mshgnn.machine import environment
 from mshgnn.predictor.calibration import CALIBRATION_FILE, Calibration
 from mshgnn.predictor.coding import recoded
@@ -28,7 +29,6 @@ from mshgnn.predictor.ensemble import Prediction
 from mshgnn.predictor.fold import FoldReport
 from mshgnn.predictor.member import Computed, Member
 from mshgnn.predictor.shown import make_shown, save_shown
-from mshgnn.records.codec import write_atomically
 from mshgnn.report.page.build import build
 from mshgnn.report.page.contents import Measured
 from mshgnn.training.metrics import KNOWN_METRICS

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from mshgnn.data import METRICS, read_own
 from mshgnn.errors import UserError
+from mshgnn.files import written
 from mshgnn.predictor.config import TrainConfig
-from mshgnn.predictor.output import check_out, written
+from mshgnn.predictor.output import check_out
 from mshgnn.predictor.splitting import settle
 
 TEMPLATE = """\

@@ -13,6 +13,7 @@ from mshgnn.data.readers.read import Read
 from mshgnn.data.splits import Split
 from mshgnn.data.targets import is_missing
 from mshgnn.errors import UserError
+from mshgnn.files import TEMPORARY, write_atomically
 from mshgnn.machine import find_device
 from mshgnn.models import MODELS, resolve
 from mshgnn.predictor.config import TrainConfig, load_config, settle_options
@@ -20,13 +21,15 @@ from mshgnn.predictor.ensemble import CONFIG_FILE, member_folders
 from mshgnn.predictor.fold import FoldReport, train_member, untrained, writing
 from mshgnn.predictor.splitting import make_folds, settle, splits_json
 from mshgnn.predictor.summary import Summary, summarise
-from mshgnn.records.codec import TEMPORARY, checksum, first_difference, write_atomically
+from mshgnn.records.codec import checksum, first_difference
 from mshgnn.records.run import NUMBERS_VERSION
 from mshgnn.training.forecast import forecast
 from mshgnn.training.loop import EpochReport
 from mshgnn.training.parallel import ALONE, Workers
 
 SPLITS_FILE = "splits.json"
+DESCRIPTION = (CONFIG_FILE, "schema.json", SPLITS_FILE)
+"""What a training writes before its first fold, in this order."""
 
 
 class Watcher(Protocol):
@@ -181,7 +184,8 @@ def _prepare(
 ) -> None:
     """Make the folder, or make sure that what is there was asked for in the same words."""
     path = folder / CONFIG_FILE
-    if path.exists() and not _is_untrained(folder):
+    there = path.exists() and not _is_untrained(folder)
+    if there:
         before, now = (c.placed().model_dump(mode="json") for c in (load_config(path), config))
         if before != now:
             raise UserError(f"{folder}: holds another training ({first_difference(before, now)}); choose another --out")
@@ -191,11 +195,13 @@ def _prepare(
                 raise UserError(
                     f"{folder}: was trained before {config.data} or the defaults changed; choose another --out"
                 )
-    elif not path.exists() and folder.exists() and (not folder.is_dir() or not all(map(_is_half, folder.iterdir()))):
+    known = DESCRIPTION if path.exists() else ()
+    if folder.exists() and not (folder.is_dir() and (member_folders(folder) or _holds_only(folder, known))):
         raise UserError(f"{folder}: is not empty and no model; choose another --out")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, config.to_yaml().encode())  # first: a kill right after it is gone on from
+        if not there:  # first: a kill right after it is gone on from
+            write_atomically(path, config.to_yaml().encode())
         write_atomically(folder / "schema.json", read.schema.to_json().encode())
         write_atomically(folder / SPLITS_FILE, splits_json(folds, rows).encode())
     except OSError as error:
@@ -204,12 +210,16 @@ def _prepare(
 
 def _is_untrained(folder: Path) -> bool:
     """Whether a training was refused there, or stopped at once: the corrected command may have the folder."""
-    return (folder / SPLITS_FILE).exists() and not member_folders(folder)  # a config of the user's own has no splits
+    described = all((folder / name).exists() for name in DESCRIPTION)  # a config of the user's own is alone
+    return described and not member_folders(folder) and _holds_only(folder, DESCRIPTION)
 
 
-def _is_half(file: Path) -> bool:
-    """Whether a kill left it where the description of a training was about to be."""
-    return file.name.startswith(f"{CONFIG_FILE}.") and file.name.endswith(TEMPORARY)
+def _holds_only(folder: Path, names: tuple[str, ...]) -> bool:
+    """Whether a folder holds nothing but these files, folds, and halves of files that a kill left."""
+    return all(
+        path.name in names or path.name.startswith("model_") or path.name.endswith(TEMPORARY)
+        for path in folder.iterdir()
+    )
 
 
 def _train_folds(

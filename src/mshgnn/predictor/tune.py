@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 from mshgnn.data.readers.read import Read
 from mshgnn.data.splits import Split
 from mshgnn.errors import UserError
+from mshgnn.files import written
 from mshgnn.models import MODELS, resolve
 from mshgnn.predictor.config import TrainConfig, check_config
 from mshgnn.predictor.fold import untrained
-from mshgnn.predictor.output import check_out, written
+from mshgnn.predictor.output import check_out
 from mshgnn.predictor.train import gather
 from mshgnn.records.codec import checksum
 from mshgnn.training.curves import oriented
@@ -28,6 +29,8 @@ from mshgnn.training.loop import EpochReport, train_fold
 from mshgnn.training.objective import objective_of
 from mshgnn.training.seeding import fold_seed
 
+TRIALS = ".db"
+"""The ending of the database of trials, which has the name of the result."""
 WIDTHS, DEPTHS, BATCHES = (32, 64, 128), (2, 3, 4, 5), (16, 32, 64)
 
 
@@ -55,6 +58,8 @@ def tune(config: TrainConfig, out: Path, seconds: float, say: Callable[[str], No
     except ImportError as error:
         raise UserError("tune needs Optuna: pip install 'mshgnn[tune]'") from error
     check_out(out, Path(config.data))
+    if out.suffix == TRIALS:
+        raise UserError(f"--out {out}: is the name of the trials beside it; take another ending, such as .yaml")
     config, read, _, (split, *_) = gather(config.model_copy(update={"folds": 1}))
     split = Split(split.train, split.validation, split.test[:0])
     better = objective_of(read.dataset).higher_is_better
@@ -108,7 +113,7 @@ def _trials_beside(out: Path) -> Iterator[Path]:
     """The database beside the result; one that cannot be opened, or is somebody else's, is refused in one line."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    path = out.with_suffix(".db")
+    path = out.with_suffix(TRIALS)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():

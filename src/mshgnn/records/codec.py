@@ -1,22 +1,19 @@
-"""Plain JSON with a checksum: written whole or not at all, read only as it was written. No pickle."""
+"""Plain JSON with a checksum: read only as it was written. No pickle."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
 import json
-import os
-import tempfile
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
-from typing import IO, Any
+from collections.abc import Mapping
+from typing import Any
 
 FORMAT = 1
-TEMPORARY = ".writing"
 MAX_BYTES = 512 * 2**20
 """No file of ours unpacks to more; the largest committed record has less than a hundredth of it."""
+ALWAYS_ALLOWED, GROWTH = 16 * 2**20, 100
+"""Above so many bytes a file unpacks to no more than so many times its own size; those of ours reach a tenth of it."""
 
 
 def encode(payload: Mapping[str, Any], *, compress: bool) -> bytes:
@@ -55,49 +52,13 @@ def first_difference(before: object, now: object, key: str = "") -> str:
     return f"{key} was {before!r}, is now {now!r}".strip()
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write the whole content or nothing."""
-    with written_beside(path) as file:
-        file.write(content)
-
-
-@contextmanager
-def written_beside(path: Path) -> Iterator[IO[bytes]]:
-    """A file beside ``path``, under a name that nobody has, which takes its place if the block ends well.
-
-    It is synced, renamed, and the folder synced: after a power cut the file is whole or absent.
-    """
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.", suffix=TEMPORARY)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())  # a temporary file is private; the finished one is like any other
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
 def _unpacked(content: bytes) -> bytes:
     """What gzip packed, if it ends where it should and is not larger than anything we write."""
+    limit = min(MAX_BYTES, max(ALWAYS_ALLOWED, GROWTH * len(content)))
     packed = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-    unpacked = packed.decompress(content, MAX_BYTES)
+    unpacked = packed.decompress(content, limit)
     if packed.unconsumed_tail:
-        raise ValueError(f"unpacks to more than {MAX_BYTES // 2**20} MB")
+        raise ValueError(f"{len(content):,} bytes unpack to more than {limit:,}")
     if not packed.eof or packed.unused_data:
         raise ValueError("not readable: the compressed part ends too early or too late")
     return unpacked
-
-
-def _umask() -> int:
-    """The process's file mode mask, which can only be read by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

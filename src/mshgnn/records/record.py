@@ -11,8 +11,8 @@ import numpy as np
 
 from mshgnn.errors import UserError
 from mshgnn.evaluation.rules import RuleResult
-from mshgnn.files import read_regular
-from mshgnn.records.codec import decode, encode, write_atomically
+from mshgnn.files import read_regular, write_atomically
+from mshgnn.records.codec import decode, encode
 from mshgnn.records.run import FoldResult, Run, RunInfo
 from mshgnn.training.curves import CURVE_NAMES, Curves
 

@@ -8,6 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from mshgnn.errors import UserError
+from mshgnn.files import check_writable, written
 
 ENDINGS = (".png", ".svg", ".pdf")
 
@@ -16,16 +17,13 @@ def check_picture(path: Path) -> None:
     """Refuse a name that no picture can be written to."""
     if path.suffix not in ENDINGS:
         raise UserError(f"--out {path}: must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
-    if not path.parent.is_dir():
-        raise UserError(f"--out {path}: there is no folder {path.parent}")
+    check_writable(path)
 
 
 def save_picture(figure: Figure, path: Path) -> Path:
     """Write the figure on white."""
     check_picture(path)
     FigureCanvasAgg(figure)
-    try:
-        figure.savefig(path, dpi=130, format=path.suffix[1:], facecolor="white")
-    except OSError as error:
-        raise UserError(f"--out {path}: cannot be written ({error.strerror})") from None
+    with written(path) as file:
+        figure.savefig(file, dpi=130, format=path.suffix[1:], facecolor="white")
     return path

@@ -21,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from mshgnn.evaluation.rules import extended
+from mshgnn.files import written
 from mshgnn.report.canvas import save_picture
 from mshgnn.training.curves import Curves
 
@@ -176,5 +177,6 @@ def tsne_points(array: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
 
 def _save(figure: Figure, path: Path) -> Path:
     FigureCanvasAgg(figure)
-    figure.savefig(path, dpi=DOTS_PER_INCH, format="png", facecolor="white")
+    with written(path) as file:
+        figure.savefig(file, dpi=DOTS_PER_INCH, format="png", facecolor="white")
     return path

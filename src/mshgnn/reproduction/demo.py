@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from mshgnn.benchmarks.footprint import Footprint, measure_footprints
 from mshgnn.data.structure_frequency import FAMILIES, NUM_MODES
 from mshgnn.evaluation.rules import HEADLINE, RULES
+from mshgnn.files import written
 from mshgnn.lab.experiment import Experiment
 from mshgnn.lab.fold import FoldJob, train_model
 from mshgnn.lab.runner import Display, run_info
@@ -129,7 +130,6 @@ def demo_table(rows: Sequence[DemoRow]) -> Table:
 
 def save_costs(rows: Sequence[DemoRow], folder: Path) -> Path:
     """Keep what each model costs as ``costs.json``."""
-    folder.mkdir(parents=True, exist_ok=True)
     costs = {
         row.name: {
             "parameters": row.parameters,
@@ -139,13 +139,13 @@ def save_costs(rows: Sequence[DemoRow], folder: Path) -> Path:
         for row in rows
     }
     path = folder / "costs.json"
-    path.write_text(json.dumps(costs, indent=2) + "\n", encoding="utf-8")
+    with written(path) as file:
+        file.write((json.dumps(costs, indent=2) + "\n").encode())
     return path
 
 
 def draw_demo(rows: Sequence[DemoRow], labels: Tensor, folder: Path) -> list[Path]:
     """Learning curves and t-SNE pictures of all models; ``labels`` are the classes of the test graphs."""
-    folder.mkdir(parents=True, exist_ok=True)
     curves = {row.name: [row.curves] for row in rows}
     embeddings = {row.name: row.embeddings for row in rows}
     return [

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mshgnn.benchmarks.footprint import measure_footprints
 from mshgnn.errors import UserError
+from mshgnn.files import written
 from mshgnn.lab.errors import RunFailed
 from mshgnn.lab.experiment import Experiment
 from mshgnn.lab.recording import record_run
@@ -128,7 +129,8 @@ def measure_costs(target: Target, experiments: Sequence[Experiment], out: Path) 
         }
         for experiment, cost in zip(networks, found, strict=True)
     }
-    (out / "joint-cost.json").write_text(json.dumps(costs, indent=1) + "\n", encoding="utf-8")
+    with written(out / "joint-cost.json") as file:
+        file.write((json.dumps(costs, indent=1) + "\n").encode())
 
 
 def _finished(experiment: Experiment) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mshgnn.evaluation.rules import HEADLINE
+from mshgnn.files import read_json
 from mshgnn.records.record import Record, load_suite
 from mshgnn.reproduction.layout import SETS
 
@@ -115,10 +115,7 @@ def runs(record: Record) -> str:
 def load_results(folder: Path) -> Results:
     """Read the records of all suites, those of ``capacity`` and ``trials`` apart, and measurements in plain JSON."""
     files = [path for places in MEASUREMENTS for path in sorted(folder.glob(places))]
-    measurements = {
-        path.relative_to(folder).with_suffix("").as_posix(): json.loads(path.read_text(encoding="utf-8"))
-        for path in files
-    }
+    measurements = {path.relative_to(folder).with_suffix("").as_posix(): read_json(path) for path in files}
     trials = {question.name: _in_order(load_suite(question)) for question in sorted((folder / "trials").glob("*/"))}
     records = {key: record for suite in SUITES for key, record in load_suite(folder / suite).items()}
     worth = {suite: load_suite(folder / suite) for suite in WORTH_SUITES}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mshgnn.evaluation.rules import HEADLINE, RULES
+from mshgnn.files import read_text
 from mshgnn.report.markdown import fill_tables, markdown
 from mshgnn.reproduction import scale
 from mshgnn.reproduction.authors import authors
@@ -294,6 +295,4 @@ def filled(text: str, results: Results) -> str:
 
 def stale(pages: Sequence[Path], results: Results) -> list[Path]:
     """The pages whose tables differ from what the records say."""
-    return [
-        page for page in pages if filled(page.read_text(encoding="utf-8"), results) != page.read_text(encoding="utf-8")
-    ]
+    return [page for page in pages if filled(text := read_text(page), results) != text]

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from mshgnn.errors import Failure, UserError
+from mshgnn.files import read_regular
 from mshgnn.training.parallel import ALONE, Workers
 
 SECONDS_BETWEEN = 5.0
@@ -135,11 +136,13 @@ class Checkpoint:
 
     def _content(self) -> bytes | None:
         try:
-            return self.path.read_bytes()
+            return read_regular(self.path)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise UserError(f"{self.path}: cannot be read ({error.strerror or error})") from None
+        except ValueError as error:
+            raise UserError(f"{self.path}: cannot be read ({error})") from None
 
     def remove(self) -> None:
         """The fold is over."""

@@ -91,6 +91,8 @@ def parse_line(line: str, where: str, *, needs_target: bool = True) -> Line:
     if not line.strip():
         raise ValueError("the line is empty")
     content = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
+    if "\\u" in line:
+        _check_escapes(content)
     if not isinstance(content, dict):
         raise ValueError("a graph must be a JSON object {...}")
     unknown = sorted(content.keys() - KEYS)
@@ -172,6 +174,14 @@ def _target(value: object) -> Cell:
 
 def _refuse_constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is not a number")
+
+
+def _check_escapes(content: object) -> None:
+    r"""Refuse ``\ud800`` alone: half a character is nothing that could be written again."""
+    try:
+        json.dumps(content, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"a \\u escape that is no character ({error.reason})") from None
 
 
 def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -8,12 +8,16 @@ from pathlib import Path
 from torch_geometric.data import Data
 
 from mshgnn.data.dataset import DataError
+from mshgnn.data.limits import check_growth
 from mshgnn.data.readers.asked import Asked, Cell, Row
 from mshgnn.data.readers.jsonl import Line, first_keys, parse_line, raw_graph
 from mshgnn.data.readers.molecules import molecule
 from mshgnn.data.readers.table import Table, broken_row, is_table, open_rows
 from mshgnn.data.readers.text import printable, text_lines, unreadable
 from mshgnn.data.readers.tu_own import tu_rows
+
+NODE_BYTES = 256
+"""What a node takes in memory, roughly: its features and one hidden layer."""
 
 
 def stream_rows(path: Path, asked: Asked) -> Iterator[Row]:
@@ -84,7 +88,7 @@ def _lines(path: Path, asked: Asked) -> Iterator[Row]:
         try:
             if unread := unreadable(line):
                 raise ValueError(unread)
-            parsed = parse_line(line, where, needs_target=False)
+            parsed = _parsed(line, where)
             if parsed.node_targets is not None:
                 raise ValueError("it has node_targets, but the model is one of graphs")
             graph, targets = _graph(parsed, asked), parsed.targets
@@ -104,7 +108,7 @@ def read_bare_line(path: Path, asked: Asked) -> tuple[Data, dict[str, list[Cell]
     number, line = next(lines, (1, ""))
     where = f"{path}: line {number}"
     try:
-        parsed = parse_line(line, where, needs_target=False)
+        parsed = _parsed(line, where)
     except DataError:
         raise
     except (ValueError, RecursionError) as error:
@@ -112,6 +116,13 @@ def read_bare_line(path: Path, asked: Asked) -> tuple[Data, dict[str, list[Cell]
     if next(lines, None) is not None:
         raise DataError(f"{path}: line {number + 1}: the model is one of nodes, whose graph is a single line")
     return _graph(parsed, asked), {} if parsed.node_targets is None else {"target": parsed.node_targets}
+
+
+def _parsed(text: str, where: str) -> Line:
+    """A line for a trained model; few words may say that there are many nodes."""
+    line = parse_line(text, where, needs_target=False)
+    check_growth(NODE_BYTES * line.num_nodes, len(text), where)
+    return line
 
 
 def _graph(line: Line, asked: Asked) -> Data:

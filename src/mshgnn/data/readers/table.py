@@ -21,6 +21,10 @@ from mshgnn.data.readers.text import NO_ROW, TOO_LARGE, lines_of, number, text_l
 from mshgnn.errors import did_you_mean
 
 PARQUET_ROWS = 1000
+CELL_BYTES, CHECKED_EVERY = 60, 10**6
+"""What a cell takes besides its characters; after so many bytes more the limit is looked at again."""
+VALUE_BYTES = 8
+"""What a value of a Parquet file takes at least once it is unpacked, however few bytes it has there."""
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 
 
@@ -81,7 +85,12 @@ def read_table(path: Path, *, keep_broken: bool = False) -> Table:
     columns: dict[str, list[str]] = {column: [] for column in names}
     lines: list[int] = []
     broken: dict[int, str] = {}
+    held = checked = 0
     for line, cells in rows:
+        held += CELL_BYTES * (len(cells) + 1) + sum(map(len, cells))
+        if held > checked + CHECKED_EVERY:  # of a file of a few bytes that unpacks for ever
+            check_limit("memory", held, path)
+            checked = held
         if problem := broken_row(cells, names):
             if not keep_broken:
                 raise DataError(f"{path}: line {line}: {problem}")
@@ -148,10 +157,12 @@ def _names(path: Path, header: Sequence[str]) -> list[str]:
 def _gzip_lines(path: Path, marked: bool) -> Iterator[str]:
     """Lines of a gzipped text; how much it unpacks to is watched while it is read."""
     check_file(path)
+    limit = allowed("unpacked")
     try:
         with gzip.open(path, "rb") as file:
             for _, line in lines_of(file, path, marked=marked):
-                check_limit("unpacked", file.tell(), path)
+                if (unpacked := file.tell()) > limit:
+                    check_limit("unpacked", unpacked, path)
                 yield line
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path}: damaged or incomplete ({error})") from error
@@ -167,8 +178,12 @@ def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     try:
         file = parquet.ParquetFile(path)
         groups = [file.metadata.row_group(group) for group in range(file.metadata.num_row_groups)]
-        check_limit("unpacked", sum(group.total_byte_size for group in groups), path)
+        chunks = [group.column(column) for group in groups for column in range(group.num_columns)]
+        unpacked = sum(max(chunk.total_uncompressed_size, VALUE_BYTES * chunk.num_values) for chunk in chunks)
+        check_limit("unpacked", unpacked, path)
         header = list(file.schema_arrow.names)
+        texts = [field.name for field in file.schema_arrow if str(field.type).endswith(("string", "binary"))]
+        file = parquet.ParquetFile(path, read_dictionary=texts)  # a long text that is there often is held once
     except (OSError, ValueError) as error:  # pyarrow's errors are of these kinds
         raise _no_parquet(path, error) from error
 
@@ -176,9 +191,9 @@ def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
         numbers = count(1)
         try:
             for batch in file.iter_batches(batch_size=PARQUET_ROWS):
-                columns = [["" if cell is None else str(cell) for cell in column.to_pylist()] for column in batch]
-                for cells in zip(*columns, strict=True):
-                    yield next(numbers), list(cells)
+                for cells in zip(*batch, strict=True):
+                    values = [cell.as_py() for cell in cells]
+                    yield next(numbers), ["" if value is None else str(value) for value in values]
         except (OSError, ValueError) as error:
             raise _no_parquet(path, error) from error
 

@@ -15,7 +15,8 @@ BLANKS = ("", "nan", "na", "none", "null")
 ClassName = int | str
 TOO_LARGE = 2.0**128 - 2.0**103  # from here on a number is rounded to infinity in float32
 TOO_LONG, NO_ROW = "\udfff", "\udffe"  # no decoder makes them; why it is no row stands after the second
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+# One way to read every text, or a cell of 100 kB that is no number would take minutes.
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")  # what fits 64 bits, exactly
 
 
@@ -35,12 +36,13 @@ def lines_of(file: IO[bytes] | GzipFile, path: Path, *, marked: bool = False) ->
     limit, number = allowed("line"), 0
     while raw := file.readline(limit + 1):
         number += 1
-        if len(raw) > limit and marked and number > 1:
+        if len(raw) > limit:
+            if not marked or number == 1:
+                check_limit("line", len(raw), f"{path}: line {number}")
             while not raw.endswith(b"\n") and raw:
                 raw = file.readline(limit)
             yield number, TOO_LONG + "\n"
             continue
-        check_limit("line", len(raw), f"{path}: line {number}")
         try:
             yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:

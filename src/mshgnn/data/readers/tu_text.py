@@ -23,7 +23,7 @@ from mshgnn.data.limits import FLOAT, allowed, check_file, check_limit
 
 BLOCK = 2**24
 _WHOLE = re.compile(r"[+-]?\d{1,18}")  # what fits 64 bits
-_REAL = re.compile(r"[+-]?(nan|inf|infinity|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)", re.IGNORECASE)
+_REAL = re.compile(r"[+-]?(nan|inf|infinity|(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?)", re.IGNORECASE)
 
 
 class TUTables(NamedTuple):

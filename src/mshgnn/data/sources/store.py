@@ -84,7 +84,7 @@ def keep(folder: Path, build: Callable[[Path], Kept]) -> Kept:
                 made = build(temporary / "work")
                 shutil.rmtree(temporary / "work", ignore_errors=True)
                 _write(temporary, folder.name, made)
-                _remove(folder)
+                _make_way(folder)
                 temporary.rename(folder)
             finally:
                 shutil.rmtree(temporary, ignore_errors=True)
@@ -95,12 +95,17 @@ def keep(folder: Path, build: Callable[[Path], Kept]) -> Kept:
     return made
 
 
-def _remove(folder: Path) -> None:
-    """Make way for a new folder; a file in its place goes, too."""
-    if folder.is_dir() and not folder.is_symlink():
+def _make_way(folder: Path) -> None:
+    """Remove a folder of ours; what else there is in its place is set aside."""
+    if not os.path.lexists(folder):
+        return
+    if folder.is_dir() and not folder.is_symlink() and {path.name for path in folder.iterdir()} <= {_FILE, _SUM}:
         shutil.rmtree(folder)
-    else:
-        folder.unlink(missing_ok=True)
+        return
+    names = (f"{folder.name}.other{number or ''}" for number in range(1000))
+    aside = next(path for name in names if not os.path.lexists(path := folder.with_name(name)))
+    folder.rename(aside)
+    _log.warning("%s: was no prepared data of ours; it is kept as %s", folder, aside.name)
 
 
 def _write(folder: Path, name: str, made: Kept) -> None:

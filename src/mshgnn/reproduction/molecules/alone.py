@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from mshgnn.errors import Failure
+
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
@@ -24,7 +26,7 @@ class Cost(NamedTuple):
     processor_seconds: float
 
 
-class CommandFailed(RuntimeError):
+class CommandFailed(Failure):
     """A command that ended with an error, or was stopped."""
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from mshgnn.errors import UserError
+from mshgnn.files import check_writable
 from mshgnn.machine import commit
 from mshgnn.reproduction.molecules.alone import CommandFailed, Commands, Cost
 from mshgnn.reproduction.molecules.plan import SETS, Cell, find_file
@@ -42,7 +43,8 @@ def compare(
         chemprop = check_chemprop(chemprop)
     files = {cell.set: find_file(data, cell.set).absolute() for cell in todo}
     commands, failed = Commands(), []
-    work.mkdir(parents=True, exist_ok=True)
+    for folder in (work, results):
+        check_writable(folder / "any")
     prepared = {name: Prepared((work / name).absolute()) for name in files}
     waiting, ready = list(todo), set[str]()
     running: dict[Future[MoleculeRecord], Cell] = {}

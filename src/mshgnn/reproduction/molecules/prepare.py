@@ -17,7 +17,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from mshgnn.records.codec import checksum, write_atomically
+from mshgnn.files import write_atomically
+from mshgnn.records.codec import checksum
 from mshgnn.reproduction.molecules.plan import SETS
 
 TABLE = "molecules.csv"

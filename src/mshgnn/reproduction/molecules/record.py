@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from mshgnn.errors import UserError
-from mshgnn.records.codec import write_atomically
+from mshgnn.files import write_atomically
 from mshgnn.reproduction.molecules.plan import Cell
 
 
