@@ -16,9 +16,10 @@ from mshgnn.data import load_own
 from mshgnn.errors import UserError
 
 
-def test_a_step_takes_the_memory_that_was_said() -> None:
-    row = huge.apart("full", 200_000, 10, 1)
-    assert (row["nodes"], row["edges"]) == (20_000, 200_000)
+@pytest.mark.parametrize("per_node", [10, 50])
+def test_a_step_takes_the_memory_that_was_said(per_node: int) -> None:
+    row = huge.apart("full", 200_000, per_node, 1)
+    assert (row["nodes"], row["edges"]) == (200_000 // per_node, 200_000)
     assert row["said_bytes"] == pytest.approx(row["peak_bytes"], rel=0.25)
     assert row["said_seconds"] > 0
 

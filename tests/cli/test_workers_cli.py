@@ -177,6 +177,42 @@ def test_a_full_disk_at_a_checkpoint_is_one_line_and_the_same_command_goes_on(
         assert torch.equal(weights(place / "full")[name], value)
 
 
+# The command, whose disk is full at the third checkpoint while the file "full" is there.
+ON_A_FULL_DISK = """
+from pathlib import Path
+from mshgnn.training.checkpoint import Checkpoint
+real, written = Checkpoint._replace, 0
+def fill_up(self, content):
+    global written
+    written += 1
+    if written == 3 and Path("full").exists():
+        self.path.with_name(f"{self.path.name}.writing").symlink_to("/dev/full")
+    real(self, content)
+Checkpoint._replace = fill_up
+"""
+
+
+def test_workers_on_a_full_disk_say_one_line_and_the_same_command_goes_on(
+    place: Path, by_two: tuple[Path, str]
+) -> None:
+    (place / "program.py").write_text(ON_A_FULL_DISK + PROGRAM)
+    (place / "full").touch()
+    process = torchrun(place, *train("two", EPOCHS))
+    _, error = process.communicate(timeout=200)
+    assert process.returncode != 0
+    path = Path("two/model_0/checkpoint.safetensors")
+    told = [line for line in error.splitlines() if line.startswith("mshgnn:")]
+    assert len(told) == 1, error
+    assert told[0].startswith(f"mshgnn: {path}: cannot be written (No space left on device); ")
+    assert (place / path).exists(), "the one before"
+    (place / "full").unlink()
+    process = torchrun(place, *train("two", EPOCHS))
+    _, error = process.communicate(timeout=200)
+    assert process.returncode == 0, error
+    whole = weights(by_two[0])
+    assert all(torch.equal(value, whole[name]) for name, value in weights(place / "two").items())
+
+
 def test_workers_without_ray_are_told_of_torchrun(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
