@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from parallel_cases import Trained, go_on, same_bits
-
 from fuzz.files import one_folder
 from fuzz.targets import Target
+from support.parallel_cases import Trained, go_on, same_bits
 from support.processes import Kill, together
 
 CASE, EPOCHS, WORKERS = "harmonic, dropout, unequal weights", 30, 2

@@ -8,17 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from parallel_cases import (
-    CASES,
-    Trained,
-    classes,
-    go_on,
-    same_bits,
-    train,
-    train_all,
-    train_and_stop,
-    train_slowly,
-)
 from torch import nn
 from torch_geometric.data import Data
 
@@ -29,6 +18,17 @@ from mshgnn.training.parallel import ALONE, Workers
 from mshgnn.training.parts import prepare
 from mshgnn.training.settings import TrainingSettings
 from mshgnn.training.shared_rows import rows_shared
+from support.parallel_cases import (
+    CASES,
+    Trained,
+    classes,
+    go_on,
+    same_bits,
+    train,
+    train_all,
+    train_and_stop,
+    train_slowly,
+)
 from support.processes import Kill, together
 
 HARMONIC = "harmonic, dropout, unequal weights"
