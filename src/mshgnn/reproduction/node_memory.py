@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from mshgnn.machine import MEMORY_LIMIT
 from mshgnn.report.markdown import markdown
 from mshgnn.reproduction.layout import MODELS, NODE_SETS, OURS
 from mshgnn.reproduction.published import printed_entries
@@ -32,6 +31,7 @@ def node_memory(results: Results) -> str:
 def _computed(model: str, dataset: str) -> list[str]:
     """By the formulas with which the models refuse what is too large, at their default sizes."""
     from mshgnn.data.catalogue import find  # with torch, which no record needs
+    from mshgnn.machine import MEMORY_LIMIT
     from mshgnn.models import build, resolve
     from mshgnn.models.attention import weights_bytes
 
