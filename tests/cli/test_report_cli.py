@@ -50,7 +50,7 @@ def test_a_figure_is_drawn_into_a_file() -> None:
             ["report", str(RESULTS / "gin.json.gz"), "--data", "new.csv"],
             "--data: only a model",
         ),
-        (["report", str(RESULTS / "gin.json.gz"), "--out", "no/where.html"], "cannot be written"),
+        (["report", str(RESULTS / "gin.json.gz"), "--out", "/proc/no/where.html"], "cannot be written"),
         (["plot", "x", "--figure", "curve", "--out", "a.png"], "did you mean 'curves'?"),
         (["plot", "x", "--figure", "curves", "--out", "a.gif"], "must end in .png, .svg, .pdf"),
         (["plot", str(RESULTS / "gin.json.gz"), "--figure", "parity", "--out", "a.png"], "a run keeps curves"),

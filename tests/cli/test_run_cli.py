@@ -227,7 +227,7 @@ def test_a_cell_of_a_shipped_suite_is_shown_in_full(cli: Cli) -> None:
     shown = list(yaml.safe_load_all(out))
     assert [one["name"] for one in shown] == [f"graph/MUTAG/{name}" for name in ("gcn", "gin", "gntk")]
     assert shown[0]["training"]["epochs"] == 7
-    assert shown[0]["model"]["dropout"] == 0.5
+    assert shown[0]["model"]["dropout"] == 0.1
     Path("one.yaml").write_text(yaml.safe_dump(shown[0]))
     code, again, _ = cli("show", "one.yaml", "--resolved")
     assert list(yaml.safe_load_all(again)) == shown[:1]

@@ -211,7 +211,7 @@ def test_looking_at_a_file_takes_its_objective_and_columns_to_leave_out(cli: Cli
     assert "options: objective: " in err
     Path("c.json").write_text("junk")
     code, _, err = cli("ceiling", "many.csv", "--ignore", "count", "--json", "c.json")
-    assert (code, err.count("\n"), "--json c.json: not JSON" in err) == (2, 1, True)
+    assert (code, err.count("\n"), "c.json is damaged: not JSON" in err) == (2, 1, True)
 
 
 def test_what_cannot_be_written_is_one_line_and_folders_are_made(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
