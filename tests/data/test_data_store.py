@@ -59,7 +59,7 @@ def test_a_hundred_flipped_bits_are_all_seen(tmp_path: Path) -> None:
     assert same(keep(folder, never))
 
 
-def test_damage_foreign_folders_and_older_versions_are_made_again_with_one_line(
+def test_damage_and_older_versions_are_made_again_and_what_is_foreign_is_set_aside(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "kept"
@@ -72,11 +72,15 @@ def test_damage_foreign_folders_and_older_versions_are_made_again_with_one_line(
     for name in ("kept", "other", "foreign", "file"):
         caplog.clear()
         assert same(keep(tmp_path / name, build))
-        (message,) = [record.getMessage() for record in caplog.records]
+        message, *more = [record.getMessage() for record in caplog.records]
         assert str(tmp_path / name) in message
         assert "made again" in message
         assert "\n" not in message
         assert same(keep(tmp_path / name, never))
+        assert bool(more) == (name in ("foreign", "file"))
+        assert all(f"it is kept as {name}.other" in line for line in more)
+    assert (tmp_path / "foreign.other" / "data.pt").read_bytes() == b"pickle"
+    assert (tmp_path / "file.other").read_text() == "a file in place of a folder"
 
 
 def test_a_header_that_is_no_header_is_made_again(tmp_path: Path) -> None:
