@@ -118,6 +118,7 @@ def test_it_has_the_authors_number_of_parameters(
 
 
 def test_hops_that_would_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = make()
     monkeypatch.setenv("MSHGNN_MEMORY", "1000")
     with pytest.raises(UserError, match="hop features of 9 nodes, 4 hops and 4 columns needs"):
-        make()(*case())
+        model(*case())

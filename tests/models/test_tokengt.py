@@ -80,6 +80,7 @@ def test_edges_between_the_same_nodes_make_different_tokens_by_direction() -> No
 
 
 def test_tokens_that_would_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = make()
     monkeypatch.setenv("MSHGNN_MEMORY", "1000")
     with pytest.raises(UserError, match="1 graphs of up to 13 tokens needs"):
-        make()(features(), EDGES)
+        model(features(), EDGES)
