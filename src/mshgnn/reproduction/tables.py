@@ -16,6 +16,7 @@ from mshgnn.reproduction.layout import CONTROLS, GRAPH_SETS, JOINT_SETS, MODELS,
 from mshgnn.reproduction.missing import Missing
 from mshgnn.reproduction.molecules import table as molecule_tables
 from mshgnn.reproduction.node_memory import node_memory
+from mshgnn.reproduction.noise import graph_noise
 from mshgnn.reproduction.paired import graph_differences, graph_losses
 from mshgnn.reproduction.printed import graph_printed, node_printed
 from mshgnn.reproduction.published import held_out_figures, paper_figures
@@ -239,6 +240,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "graph-models": graph_models,
     "graph-printed": graph_printed,
     "graph-differences": graph_differences,
+    "graph-noise": graph_noise,
     "graph-losses": graph_losses,
     "graph-rules": rules_by_set,
     "node-models": node_models,
