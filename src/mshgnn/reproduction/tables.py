@@ -18,6 +18,7 @@ from mshgnn.reproduction.layout import CONTROLS, GRAPH_SETS, JOINT_SETS, MODELS,
 from mshgnn.reproduction.missing import Missing
 from mshgnn.reproduction.molecules import table as molecule_tables
 from mshgnn.reproduction.node_memory import node_memory
+from mshgnn.reproduction.noise import graph_noise
 from mshgnn.reproduction.paired import MESSAGES, graph_differences, graph_losses
 from mshgnn.reproduction.printed import graph_printed, node_printed
 from mshgnn.reproduction.published import held_out_figures, paper_figures
@@ -252,6 +253,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "graph-printed": graph_printed,
     "graph-differences": graph_differences,
     "message-differences": partial(graph_differences, models=MESSAGES),
+    "graph-noise": graph_noise,
     "graph-losses": graph_losses,
     "graph-rules": rules_by_set,
     "node-models": node_models,
