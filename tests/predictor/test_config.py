@@ -48,6 +48,7 @@ def test_a_wrong_set_is_refused(text: str) -> None:
         ({"data": "a", "model": {}}, "must have a name"),
         ({"data": "a", "folds": 3, "split": "column"}, "says itself how many folds"),
         ({"data": "a", "training": {"epochs": "many"}}, "training.epochs"),
+        ({"data": "a", "training": {"epochs": 1, "warmup_epochs": 1}}, r"warmup_epochs \(1\) .* epochs \(1\)$"),
     ],
 )
 def test_a_wrong_description_is_one_line(content: dict[str, object], message: str) -> None:

@@ -162,6 +162,10 @@ def test_mistakes_are_one_line() -> None:
         MSHGraphClassifier("transfomer").fit(X, y)
     with pytest.raises(UserError, match=r"training.epochs: .* not '0'"):
         MSHGraphClassifier("gcn", epochs=0).fit(X, y)
+    with pytest.raises(DataError, match="X must be a list of graphs, not int"):
+        MSHGraphClassifier("gcn", SMALL).fit(3, y)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="MSHGraphClassifier: options must be a mapping, not 'x'"):
+        MSHGraphClassifier("gcn", "x").fit(X, y)  # type: ignore[arg-type]
     fitted = MSHGraphClassifier("gcn", SMALL, epochs=1).fit(X, y)
     with pytest.raises(DataError, match="graph 0: 3 node features, the model was trained on 1"):
         fitted.predict([Data(x=torch.ones(2, 3), edge_index=torch.empty(2, 0, dtype=torch.long))])
@@ -196,6 +200,21 @@ def test_nodes_of_a_networkx_graph_keep_their_order() -> None:
     first = MSHNodeClassifier(graph, "gcn", SMALL, epochs=3).fit(order[:40], y[order[:40]])
     second = MSHNodeClassifier(same, "gcn", SMALL, epochs=3).fit(np.arange(40), y[order[:40]])
     assert np.allclose(first.predict_proba(order), second.predict_proba(np.arange(60)), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (np.linspace(0, 1, 20), r"y must hold one class for each item \(Unknown label type: continuous"),
+        ([np.nan] * 20, "y must hold one class for each item"),
+        ([None, *"ab" * 9, "a"], "y must hold one class for each item"),
+    ],
+)
+def test_targets_that_are_no_classes_are_one_line(labels: Any, message: str) -> None:
+    X, _, _ = graphs(20)
+    with pytest.raises(DataError, match=message) as caught:
+        MSHGraphClassifier("gcn", SMALL).fit(X, labels)
+    assert "\n" not in str(caught.value)
 
 
 def test_targets_that_are_no_numbers_are_one_line() -> None:

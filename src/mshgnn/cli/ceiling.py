@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mshgnn.cli.reading import Ignore, Objective, Smiles, Target, asked_for
+from mshgnn.cli.reading import Directed, IdColumn, Ignore, Objective, Smiles, SplitColumn, Target, asked_for
 
 
 def ceiling(
@@ -22,7 +22,10 @@ def ceiling(
     target: Target = None,
     objective: Objective = None,
     smiles_column: Smiles = None,
+    id_column: IdColumn = None,
+    split_column: SplitColumn = None,
     ignore: Ignore = None,
+    directed: Directed = None,
 ) -> None:
     """The 1-WL ceiling of data sets: the best accuracy with every label known, and label conflicts, by round.
 
@@ -41,7 +44,15 @@ def ceiling(
 
     console = Console()
     kept = {} if json_file is None or not json_file.exists() else _kept(json_file)
-    options = {"target": target, "objective": objective, "smiles_column": smiles_column, "ignore": ignore}
+    options = {
+        "target": target,
+        "objective": objective,
+        "smiles_column": smiles_column,
+        "id_column": id_column,
+        "split_column": split_column,
+        "ignore": ignore,
+        "directed": directed,
+    }
     for name in datasets:
         dataset = load_any(name, asked_for(name, options))
         if dataset.objective not in ("classify", "rank"):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mshgnn.cli.reading import Ignore, Objective, Smiles, Target, asked_for
+from mshgnn.cli.reading import Directed, IdColumn, Ignore, Objective, Smiles, SplitColumn, Target, asked_for
 
 data_app = typer.Typer(help="Data sets: list, check, prepare, draw, export, make up.", no_args_is_help=True)
 
@@ -64,7 +64,10 @@ def info(
     target: Target = None,
     objective: Objective = None,
     smiles_column: Smiles = None,
+    id_column: IdColumn = None,
+    split_column: SplitColumn = None,
     ignore: Ignore = None,
+    directed: Directed = None,
 ) -> None:
     """Check a data set on disk against what is expected of its files and what the paper's table states.
 
@@ -79,7 +82,15 @@ def info(
     from mshgnn.data.catalogue import find
     from mshgnn.data.sizes import compare, measured_rows, self_loops_in_files, target_lines
 
-    options = {"target": target, "objective": objective, "smiles_column": smiles_column, "ignore": ignore}
+    options = {
+        "target": target,
+        "objective": objective,
+        "smiles_column": smiles_column,
+        "id_column": id_column,
+        "split_column": split_column,
+        "ignore": ignore,
+        "directed": directed,
+    }
     dataset = load_any(name, asked_for(name, options))
     rows = compare(dataset) if dataset.catalogued else measured_rows(dataset)
     shown = ("on disk", "expected", "paper", "") if dataset.catalogued else ("on disk",)
@@ -184,7 +195,7 @@ def plot(
     name: Annotated[
         str, typer.Argument(help="structure-frequency[-fixed|-varied|-wellposed], a set of graphs, or a path.")
     ],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Picture file: .png, .svg or .pdf.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Picture file: .png, .svg or .pdf.")] = None,
     target: Target = None,
     objective: Objective = None,
     smiles_column: Smiles = None,
@@ -200,7 +211,7 @@ def plot(
     named = "structure-frequency-fixed" if name.casefold() == "structure-frequency" else name
     options = {"target": target, "objective": objective, "smiles_column": smiles_column, "ignore": ignore}
     dataset = load_any(named, asked_for(named, options))
-    path = output or Path(f"{dataset.name}.png")
+    path = out or Path(f"{dataset.name}.png")
     plot_classes(dataset, path)
     print(f"wrote {path}")
 

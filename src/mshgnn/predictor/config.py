@@ -142,7 +142,8 @@ def check_config(content: Mapping[str, Any], source: str) -> TrainConfig:
             valid = TrainingSettings.model_fields if "." in key else TrainConfig.model_fields
             raise UserError(f"{source}: unknown key {key!r}{did_you_mean(key.rpartition('.')[2], valid)}") from None
         problem = first["msg"].removeprefix("Value error, ")
-        given = f", not {str(first['input'])[:60]!r}" if key and first["type"] != "missing" else ""
+        said = key and first["type"] != "missing" and not isinstance(first["input"], Mapping)
+        given = f", not {str(first['input'])[:60]!r}" if said else ""
         raise UserError(f"{source}: {key + ': ' if key else ''}{problem}{given}") from None
 
 

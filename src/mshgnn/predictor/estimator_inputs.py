@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -20,6 +21,8 @@ Array = np.ndarray[Any, Any]
 
 def graphs_of(X: Any, task: Task = "graph") -> list[Data]:
     """The graphs as PyG's, also those of networkx."""
+    if not isinstance(X, Iterable):
+        raise DataError(f"X must be a list of graphs, not {type(X).__name__}")
     graphs: list[Data] = []
     for graph in X:
         try:
@@ -45,6 +48,15 @@ def labels_of(X: Sequence[Data], y: Any) -> Array:
     if len(labels) != len(X):
         raise DataError(f"{len(labels)} targets for {len(X)} graphs")
     return labels
+
+
+def classes_of(labels: Array) -> Array:
+    """The different classes in order; amounts and blanks are none."""
+    try:
+        check_classification_targets(labels)
+        return np.asarray(unique_labels(labels))
+    except (TypeError, ValueError) as error:
+        raise DataError(f"y must hold one class for each item ({error})") from None
 
 
 def numbers_of(X: Sequence[Data], y: Any) -> Tensor:

@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 from torch_geometric.data import Data
 
@@ -22,10 +21,12 @@ from mshgnn.data import DataError, GraphDataset
 from mshgnn.data.readers.read import Read
 from mshgnn.data.schema import Schema
 from mshgnn.data.splits import Split
+from mshgnn.errors import UserError
 from mshgnn.predictor.coding import encoded
 from mshgnn.predictor.config import TrainConfig, check_config, settle_options
 from mshgnn.predictor.estimator_inputs import (
     Array,
+    classes_of,
     dataset_of,
     graphs_of,
     labels_of,
@@ -75,6 +76,8 @@ class _Estimator(BaseEstimator):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _config(self) -> TrainConfig:
+        if not isinstance(self.options, Mapping | None):
+            raise UserError(f"{type(self).__name__}: options must be a mapping, not {self.options!r}")
         training = {
             "epochs": self.epochs,
             "patience": self.patience,
@@ -140,7 +143,7 @@ class MSHGraphClassifier(ClassifierMixin, _Estimator):
         """Learn from graphs and their classes; ``sample_weight`` ``[n]`` says how much each counts in the loss."""
         graphs = graphs_of(X)
         labels = labels_of(graphs, y)
-        self.classes_ = unique_labels(labels)
+        self.classes_ = classes_of(labels)
         places = torch.from_numpy(np.searchsorted(self.classes_, labels))
         dataset = dataset_of(
             graphs, places, "graph", "classify", len(self.classes_), weights_of(sample_weight, len(graphs))
@@ -226,7 +229,7 @@ class MSHNodeClassifier(ClassifierMixin, _Estimator):
         nodes, labels = node_numbers(X, graph), np.asarray(y)
         if len(nodes) != len(labels):
             raise DataError(f"{len(labels)} labels for {len(nodes)} nodes")
-        self.classes_ = unique_labels(labels)
+        self.classes_ = classes_of(labels)
         places = torch.full((int(graph.num_nodes),), -1)
         places[torch.from_numpy(nodes)] = torch.from_numpy(np.searchsorted(self.classes_, labels))
         given = weights_of(sample_weight, len(nodes))
