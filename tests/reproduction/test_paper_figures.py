@@ -69,7 +69,7 @@ def test_figures_are_drawn_by_name(
     [
         (["star", "--out", "a.png"], "unknown figure 'star'; did you mean 'stars'?"),
         (["stars", "--out", "a.gif"], "must end in .png, .svg or .pdf"),
-        (["stars", "--out", "missing/a.png"], "there is no folder missing"),
+        (["stars", "--out", "/proc/no/a.png"], "cannot be written"),
         (["stars", "--model", "m", "--out", "a.png"], "only the figure responses takes one, not stars"),
         (["responses", "--model", "m", "--out", "a.png"], "--model m: is no folder of 'mshgnn train'"),
     ],
