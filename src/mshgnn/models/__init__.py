@@ -29,8 +29,8 @@ from mshgnn.nn.pretrained import fill_weights, read_config
 __all__ = ["MODELS", "ModelBuilder", "build", "from_pretrained", "measured_options", "resolve"]
 
 COPIES, BYTES = 4, 4
-FEW = 10**6  # weights that fit any memory; a limit below is meant for what grows with the graph
 """Of each weight: itself, its gradient and the two moments of Adam; of a number."""
+FEW = 10**6  # weights that fit any memory; a limit below is meant for what grows with the graph
 
 
 def _collect() -> dict[str, ModelBuilder]:
