@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import comb
 
 import networkx as nx
 import pytest
@@ -69,10 +70,30 @@ def test_counts_of_graphs_worked_by_hand() -> None:
     assert counts(club, "induced-cycles", 4, "node")[:, 1].sum() == 4 * 36
 
 
+def test_cliques_are_counted_where_they_are_too_many_to_list() -> None:
+    complete = nx.complete_graph(60)
+    assert counts(complete, "cliques", 6, "edge")[0].tolist() == [comb(58, size - 2) for size in (3, 4, 5, 6)]
+    assert counts(complete, "cliques", 6, "node")[0].tolist() == [comb(59, size - 1) for size in (3, 4, 5, 6)]
+
+
+@given(st.integers(0, 9), st.floats(0.5, 1), st.integers(0, 99))
+@settings(max_examples=15, deadline=None)
+def test_cliques_of_any_size_are_those_that_networkx_lists(nodes: int, share: float, seed: int) -> None:
+    graph = nx.gnp_random_graph(nodes, share, seed)
+    listed = [clique for clique in nx.enumerate_all_cliques(graph) if 3 <= len(clique) <= 7]
+    by_node, by_edge = counts(graph, "cliques", 7, "node"), counts(graph, "cliques", 7, "edge")
+    for size in range(3, 8):
+        of_size = [set(clique) for clique in listed if len(clique) == size]
+        assert by_node[:, size - 3].tolist() == [sum(v in clique for clique in of_size) for v in graph]
+        expected = [sum(set(edge) <= clique for clique in of_size) for edge in graph.edges]
+        assert by_edge[:, size - 3].tolist() == 2 * expected
+
+
 def test_directions_repeats_and_loops_of_an_edge() -> None:
     edges = torch.tensor([[0, 1, 2, 1, 0, 2], [1, 2, 0, 0, 0, 3]])
     found = counts(Data(edge_index=edges, num_nodes=4), "cycles", 3, "edge")
     assert found[:, 0].tolist() == [1, 1, 1, 1, 0, 0]
+    assert torch.equal(found, counts(Data(edge_index=edges, num_nodes=4), "cliques", 3, "edge"))
 
 
 def test_too_many_copies_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,9 @@ For cycles and cliques all nodes of a copy play the same role, and all its edges
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import combinations, takewhile
+from itertools import takewhile
 from typing import Literal
 
 import networkx as nx
@@ -19,6 +19,7 @@ import torch
 from torch_geometric.data import Data
 
 from mshgnn.errors import UserError
+from mshgnn.structure.cliques import larger_cliques
 from mshgnn.structure.kind import Structure
 from mshgnn.structure.ragged import Ragged
 from mshgnn.structure.simple_graph import simple_graph
@@ -71,17 +72,26 @@ def _counts(graph: Data, family: Family, largest: int, holder: Holder) -> dict[s
         holders = [(v,) for v in range(int(graph.num_nodes))]
     else:
         holders = [(min(u, v), max(u, v)) for u, v in graph.edge_index.t().tolist()]
-    place = {nodes: number for number, nodes in enumerate(holders)}
-    found = [[0] * sizes for _ in holders]
-    for copy in copies(simple_graph(graph), family, largest):
-        if holder == "node":
-            held: list[tuple[int, ...]] = [(v,) for v in copy]
-        elif family == "cliques":
-            held = list(combinations(sorted(copy), 2))
-        else:
-            held = [*ring_edges(copy)]
-        for key in held:
-            found[place[key]][len(copy) - SMALLEST] += 1
     # An edge's two directions, and its repeats, have one place.
-    count = torch.tensor([found[place[nodes]] for nodes in holders], dtype=torch.long).view(len(holders), sizes)
+    places = {nodes: number for number, nodes in enumerate(dict.fromkeys(holders))}
+    whole = simple_graph(graph)
+    if family == "cliques":
+        found = _cliques_around(whole, list(places), largest)
+    else:
+        found = [[0] * sizes for _ in places]
+        for cycle in copies(whole, family, largest):
+            for held in [(v,) for v in cycle] if holder == "node" else ring_edges(cycle):
+                found[places[held]][len(cycle) - SMALLEST] += 1
+    count = torch.tensor([found[places[nodes]] for nodes in holders], dtype=torch.long).view(len(holders), sizes)
     return {"count": Ragged(count, holder)}
+
+
+def _cliques_around(graph: nx.Graph, holders: Sequence[tuple[int, ...]], largest: int) -> list[list[int]]:
+    """Cliques of 3, ..., ``largest`` nodes that hold each of the nodes, or of the edges; a loop is in none."""
+    alone = len(holders[0]) if holders else 1
+    found = larger_cliques(graph, holders, largest - alone)
+    none = [0] * (largest - SMALLEST + 1)
+    return [
+        more[SMALLEST - alone - 1 :] if len(set(nodes)) == alone else none
+        for nodes, more in zip(holders, found, strict=True)
+    ]
