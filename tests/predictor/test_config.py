@@ -18,9 +18,9 @@ def test_changes_lie_over_a_file_and_another_model_takes_no_old_options(tmp_path
     path = tmp_path / "c.yaml"
     path.write_text("data: a.csv\nmodel: {name: gin, dropout: 0.2}\ntraining: {epochs: 7, batch_size: 5}\n")
     changed = load_config(path, {"training": {"epochs": 9}, "model": {"num_layers": 2}})
-    assert changed.model == {"name": "gin", "dropout": 0.2, "num_layers": 2}
+    assert changed.model == {"name": "gin", "dropout": 0.2, "num_layers": 2, "head_layers": 2}
     assert (changed.training.epochs, changed.training.batch_size) == (9, 5)
-    assert load_config(path, {"model": {"name": "gcn"}}).model == {"name": "gcn", "num_layers": 4}
+    assert load_config(path, {"model": {"name": "gcn"}}).model == {"name": "gcn", "num_layers": 4, "head_layers": 2}
 
 
 def test_a_short_training_has_a_short_warm_up() -> None:
@@ -59,7 +59,7 @@ def test_a_wrong_description_is_one_line(content: dict[str, object], message: st
 
 def test_molecules_have_their_own_defaults_and_anything_said_goes_first() -> None:
     molecules = check_config({"data": "a.csv.gz", "training": {"epochs": 7}}, "test")
-    assert molecules.model == {"name": "msh-stable", "num_layers": 4, "aggr": "sqrt_degree"}
+    assert molecules.model == {"name": "msh-stable", "num_layers": 4, "head_layers": 2, "aggr": "sqrt_degree"}
     assert check_config({"data": "a.csv", "model": {"name": "msh-paper"}}, "test").model == {"name": "msh-paper"}
     assert (molecules.training.epochs, molecules.training.batch_size) == (7, 64)
     assert (

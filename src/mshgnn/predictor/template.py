@@ -36,6 +36,7 @@ model:
   name: msh-stable          # any name of 'mshgnn models'; its options follow
   # hidden_channels: 64
   num_layers: {layers}
+  head_layers: {head}
   # dropout: 0.1
 
 training:
@@ -73,6 +74,7 @@ def write_template(config: TrainConfig, out: Path) -> None:
         split=settle(config.split, dataset),
         split_column=json.dumps(config.split_column),
         layers=config.options.get("num_layers", 3),
+        head=config.options.get("head_layers", 1),
         epochs=config.training.epochs,
         patience=config.training.patience,
         rate=config.training.learning_rate,
