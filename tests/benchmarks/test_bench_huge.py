@@ -87,6 +87,7 @@ def test_a_table_is_repeated_packed_and_trained_on(tmp_path: Path) -> None:
     graphs = [molecule(texts[number][0]) for number in chosen]
     assert batch.y.tolist() == [int(texts[number][1]) for number in chosen]
     assert torch.equal(batch.x, torch.cat([graph.x for graph in graphs]))
+    assert batch.edge_attr is not None
     assert torch.equal(batch.edge_attr, torch.cat([graph.edge_attr for graph in graphs]))
     sizes = [0, graphs[0].num_nodes, graphs[0].num_nodes + graphs[1].num_nodes]
     shifted = [graph.edge_index + size for graph, size in zip(graphs, sizes, strict=True)]
