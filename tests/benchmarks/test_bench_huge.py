@@ -13,6 +13,7 @@ import torch
 from mshgnn.benchmarks import huge, million
 from mshgnn.cli import main
 from mshgnn.data import load_own
+from mshgnn.data.readers.molecules import molecule
 from mshgnn.errors import UserError
 
 
@@ -80,3 +81,14 @@ def test_a_table_is_repeated_packed_and_trained_on(tmp_path: Path) -> None:
     torch.manual_seed(0)
     found = million.train(tmp_path)
     assert (found["molecules"], found["steps"]) == (10 - bad, 1)
+    chosen = np.array([5, 0, 2])
+    batch = million.Molecules(tmp_path).read(chosen)
+    texts = [line.split(",") for line in lines[1:] if "no molecule" not in line]
+    graphs = [molecule(texts[number][0]) for number in chosen]
+    assert batch.y.tolist() == [int(texts[number][1]) for number in chosen]
+    assert torch.equal(batch.x, torch.cat([graph.x for graph in graphs]))
+    assert batch.edge_attr is not None
+    assert torch.equal(batch.edge_attr, torch.cat([graph.edge_attr for graph in graphs]))
+    sizes = [0, graphs[0].num_nodes, graphs[0].num_nodes + graphs[1].num_nodes]
+    shifted = [graph.edge_index + size for graph, size in zip(graphs, sizes, strict=True)]
+    assert torch.equal(batch.edge_index, torch.cat(shifted, dim=1))

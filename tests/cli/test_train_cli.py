@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -140,6 +141,29 @@ def test_ctrl_c_is_answered_with_a_model_and_exit_code_130(tmp_path: Path) -> No
     assert started.returncode == 130
     assert "holds the best epoch so far" in err
     assert (tmp_path / "model" / "model_0" / "model.safetensors").exists()
+
+
+def test_what_a_step_on_a_whole_graph_takes_is_said_before_it(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mshgnn.training.forecast.WORTH_SAYING", 100)
+    Path("ring").mkdir()
+    node = np.arange(40)
+    np.save("ring/x.npy", np.ones((40, 3), dtype=np.float32))
+    np.save("ring/edge_index.npy", np.stack([np.r_[node, np.roll(node, 1)], np.r_[np.roll(node, 1), node]]))
+    np.save("ring/y.npy", node % 2)
+    Path("mine.yaml").write_text(
+        "dataset: {path: ring}\nmodel: {name: msh-stable, hidden_channels: 8}\ntraining: {epochs: 1}\nfolds: [0]\n"
+    )
+    model = ["--model", "msh-stable", "--set", "hidden_channels=8", "--epochs", "1", "--no-controls"]
+    for command in (
+        ["train", "ring", "--out", "model", *model],
+        ["run", "mine.yaml", "--out", "planned", "--dry-run"],
+        ["run", "mine.yaml", "--out", "run", "--jobs", "1"],
+    ):
+        code, out, err = cli(*command)
+        assert (code, err) == (0, "")
+        said = r"a step on the whole graph \(40 nodes, 80 edges\) takes about \S+ GB beside the data, and \S+ s"
+        assert re.search(said, re.sub(r"\s+", " ", out)), out
+    assert not Path("planned").exists()
 
 
 def write_nodes(folder: Path) -> None:

@@ -18,7 +18,7 @@ from mshgnn.data import DataError, load_own, load_splits
 from mshgnn.data.dataset import content_checksum
 from mshgnn.data.mapped import MAPPED, Array, MappedArray
 from mshgnn.data.receiver_order import count_senders, sort_on_disk
-from mshgnn.machine import resident_memory_bytes
+from mshgnn.machine import peak_memory_bytes, reset_peak_memory, resident_memory_bytes
 
 
 def write_graph(folder: Path, nodes: int = 30, /, **changes: Array | None) -> Path:
@@ -196,6 +196,22 @@ def test_pages_that_were_read_can_be_given_back(tmp_path: Path) -> None:
     array.forget()
     assert resident_memory_bytes() - before < 10e6
     assert array.values[-1, -1] == 1
+
+
+def test_rows_from_everywhere_leave_little_of_the_file_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mshgnn.data.mapped.PIECE_BYTES", 2**20)
+    values = np.arange(10_000 * 1024, dtype=np.float32).reshape(10_000, 1024)  # 41 MB
+    np.save(tmp_path / "rows.npy", values)
+    array = MappedArray.open(tmp_path / "rows.npy")
+    chosen = np.random.default_rng(0).permutation(np.arange(0, 10_000, 10))
+    before = resident_memory_bytes()
+    reset_peak_memory()
+    found = array.take(chosen)
+    assert peak_memory_bytes() - before - found.nbytes < 15e6
+    assert np.array_equal(found, values[chosen])
+    assert array.take(chosen[:0]).shape == (0, 1024)
 
 
 def test_a_graph_on_the_disk_says_so(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from lab_helpers import make_data, make_experiment, needs_mirror
 
 from mshgnn.data.sources.store import data_root
 from mshgnn.lab.engines.local import LocalEngine
-from mshgnn.lab.engines.ray import RayEngine, import_ray, use_passing_token
+from mshgnn.lab.engines.ray import SMALLEST_STORE, RayEngine, import_ray, use_passing_token
 from mshgnn.lab.errors import LabError
 from mshgnn.lab.experiment import check_experiment
 from mshgnn.lab.fold import FoldJob
@@ -194,8 +194,12 @@ def test_a_dead_address_is_told_at_once(monkeypatch: pytest.MonkeyPatch, address
         list(RayEngine(address=address).run(make_jobs(1), make_data(), ignore))
 
 
-def test_a_ray_of_our_own_joins_no_cluster_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("data", "store"), [(10**6, SMALLEST_STORE), (10**9, 2 * 10**9)])
+def test_a_ray_of_our_own_joins_no_cluster_and_has_a_store_for_the_data_alone(
+    data: int, store: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ray = import_ray()
+    monkeypatch.setattr("mshgnn.lab.engines.ray.data_bytes", lambda loaded: data)
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setattr("mshgnn.lab.engines.ray.use_passing_token", lambda: None)
     asked: list[dict[str, object]] = []
@@ -208,6 +212,7 @@ def test_a_ray_of_our_own_joins_no_cluster_that_is_there(monkeypatch: pytest.Mon
     with pytest.raises(ConnectionError, match="noted"):
         list(RayEngine(2).run(make_jobs(1), make_data(), ignore))
     assert asked[0]["address"] == "local"
+    assert asked[0]["object_store_memory"] == store
 
 
 def test_without_ray_and_with_an_older_one_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

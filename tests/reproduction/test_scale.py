@@ -1,11 +1,56 @@
-"""What is extrapolated follows from the records by the stated rule."""
+"""What is extrapolated follows from the records by the stated rule; the records keep what the pages promise."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from mshgnn.machine import parse_bytes
 from mshgnn.reproduction import scale
 from mshgnn.reproduction.results import Results
+
+RECORDS = Path(__file__).resolve().parents[2] / "results"
+BESIDE_OTHER_WORK = {(10_000_000, 200_000)}
+"""Edges and nodes of the one graph whose step took longer than was said, as docs/scale.md tells."""
+
+
+def record(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_memory_and_seconds_of_a_step_were_said_within_a_quarter() -> None:
+    rows = record("scale/whole")["rows"]
+    assert {row["edges"] for row in rows} == {10**5, 10**6, 10**7}
+    assert [row for row in rows if row["said_bytes"] != pytest.approx(row["peak_bytes"], rel=0.25)] == []
+    late = [row for row in rows if row["said_seconds"] != pytest.approx(row["step_seconds"], rel=0.25)]
+    assert {(row["edges"], row["nodes"]) for row in late} <= BESIDE_OTHER_WORK
+
+
+@pytest.mark.parametrize("path", sorted((RECORDS / "scale").glob("huge-*.json")), ids=lambda path: path.stem)
+def test_work_on_a_graph_on_the_disk_kept_within_its_limit(path: Path) -> None:
+    found = record(f"scale/{path.stem}")
+    assert [row["kind"] for row in found["rows"]] == ["open", "neighbours", "partitions", "inference"]
+    assert all(row["edges"] > 10**8 and row["peak_bytes"] < parse_bytes(found["memory"], "") for row in found["rows"])
+
+
+def test_predicting_a_million_molecules_took_the_memory_of_ten_thousand() -> None:
+    peaks = {row["rows"]: row["peak_bytes"] for row in record("scale/million")["rows"] if row["kind"] == "predict"}
+    assert peaks[10**6] == pytest.approx(peaks[10**4], rel=0.05)
+
+
+def test_what_workers_count_is_what_the_loopback_carried() -> None:
+    one, *several = record("bench-workers")["rows"]
+    assert one["sent_bytes_per_step"] == 0
+    assert [row["workers"] for row in several] == [2, 4]
+    for row in several:
+        ring = 2 * (row["workers"] - 1) / row["workers"]
+        assert row["gradient_bytes_per_step"] == 4 * ring * row["parameters"]
+        carried = row["loopback_bytes_per_step_and_worker"]  # with headers, and what the first worker says
+        assert row["sent_bytes_per_step"] == pytest.approx(carried, rel=0.1)
 
 
 def results(**measurements: object) -> Results:

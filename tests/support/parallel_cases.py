@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from mshgnn.data import GraphDataset, Split, from_graphs
@@ -34,6 +34,7 @@ class Trained(NamedTuple):
     """Arrays: a tensor would come out of a process only as long as that lives."""
     curves: Curves
     meetings: int
+    sent_bytes: float
 
 
 def same_bits(found: Trained, expected: Trained) -> bool:
@@ -102,16 +103,11 @@ def train(
     dataset = case.dataset()
     parts = torch.randperm(GRAPHS, generator=torch.Generator().manual_seed(2)).tensor_split((36, 48))
     with one_thread(3):
-        model = build(
-            case.model,
-            dataset.num_features,
-            dataset.out_channels,
-            task="graph",
-            options={"hidden_channels": 8, "num_layers": 2, **case.options},
-        )
+        model = untrained(case, dataset)
     settings = TrainingSettings.model_validate(
         {"epochs": epochs, "batch_size": 12, "learning_rate": 0.01} | case.settings
     )
+    met, sent = workers.traffic.meetings, workers.traffic.sent_bytes
     before = get_backend()
     set_backend("reference")  # the fused one would compile kernels anew for this width
     try:
@@ -121,7 +117,12 @@ def train(
     finally:
         set_backend(before)
     weights = {name: value.numpy().copy() for name, value in model.state_dict().items()}
-    return Trained(weights, curves, workers.traffic.meetings)
+    return Trained(weights, curves, workers.traffic.meetings - met, workers.traffic.sent_bytes - sent)
+
+
+def untrained(case: Case, dataset: GraphDataset) -> nn.Module:
+    options = {"hidden_channels": 8, "num_layers": 2, **case.options}
+    return build(case.model, dataset.num_features, dataset.out_channels, task="graph", options=options)
 
 
 def train_all(workers: Workers) -> dict[str, Trained]:

@@ -129,7 +129,8 @@ def test_training_on_arrays_larger_than_the_limit_stays_within_it(tmp_path: Path
         near = random.integers(count, size=4 * count)
         np.save(folder / "edge_index.npy", np.stack([near, (near + random.integers(1, 50, size=near.size)) % count]))
         np.save(folder / "y.npy", np.arange(count) % 2)
-        np.save(folder / "split.npy", np.where(np.arange(count) < 2_000, np.arange(count) % 3, -1))
+        turn, rest = np.divmod(np.arange(count), count // 2_000)  # parts from everywhere
+        np.save(folder / "split.npy", np.where(rest == 0, turn % 3, -1))
     assert (tmp_path / "large" / "x.npy").stat().st_size > 2.5 * limit
     command = [sys.executable, "-c", MEMORY_CHECK, str(tmp_path / "small"), str(tmp_path / "large")]
     environment = {**os.environ, "MSHGNN_MEMORY": "50M"}

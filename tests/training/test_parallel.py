@@ -28,6 +28,7 @@ from support.parallel_cases import (
     train_all,
     train_and_stop,
     train_slowly,
+    untrained,
 )
 from support.processes import Kill, together
 
@@ -95,26 +96,48 @@ def test_a_lost_worker_ends_all_with_one_line_and_the_rest_go_on_from_the_checkp
     assert_close(by_more, alone[HARMONIC])
 
 
-def killed_and_resumed(path: Path, kills: int, seed: int, epochs: int) -> tuple[Trained, int]:
-    """A training of two workers, of which one is killed at random moments; and how many kills came before its end."""
-    draw = random.Random(seed)
+def killed_and_resumed(size: int, path: Path, kills: int, epochs: int) -> tuple[Trained, int]:
+    """A training of which a worker is killed at random moments; and how many kills came before its end."""
+    draw = random.Random(0)
     for number in range(kills):
-        kill = Kill(draw.randrange(2), draw.uniform(0.1, 1.2))
-        found = together(2, go_on, HARMONIC, path, epochs, kill=kill)
+        kill = Kill(draw.randrange(size), draw.uniform(0.1, 1.2))
+        found = together(size, go_on, HARMONIC, path, epochs, kill=kill)
         if all(isinstance(one, tuple) for one in found):
             return found[0][0], number
-    return together(2, go_on, HARMONIC, path, epochs)[0][0], kills
+    return together(size, go_on, HARMONIC, path, epochs)[0][0], kills
 
 
-def test_a_training_killed_at_random_moments_ends_in_the_same_bits(tmp_path: Path) -> None:
-    killed, times = killed_and_resumed(tmp_path / "killed", kills=4, seed=0, epochs=30)
+@pytest.mark.parametrize("size", [2, 4])
+def test_a_training_killed_at_random_moments_ends_in_the_same_bits(size: int, tmp_path: Path) -> None:
+    killed, times = killed_and_resumed(size, tmp_path / "killed", kills=4, epochs=30)
     assert times > 1, "the kills came too late to mean anything"
-    assert_same(killed, together(2, go_on, HARMONIC, tmp_path / "whole", 30)[0][0])
+    assert_same(killed, together(size, go_on, HARMONIC, tmp_path / "whole", 30)[0][0])
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_meetings_and_bytes_are_those_of_gradients_statistics_and_one_gathering(
+    size: int, request: pytest.FixtureRequest
+) -> None:
+    name, channels, epochs, steps = "batches of four", 3, 4, 4 * 9
+    trained = request.getfixturevalue("by_two" if size == 2 else "by_four")[0][name]
+    model = untrained(CASES[name], classes())
+    weights = [tensor.numel() for tensor in model.state_dict().values() if tensor.is_floating_point()]
+    gradients = [parameter.numel() for parameter in model.parameters()]
+    norms = [module.num_features for module in model.modules() if isinstance(module, nn.BatchNorm1d)]
+    measured = [36] * 3 + [12] * 8  # graphs: the training part every other epoch and at the end, the others always
+    assert trained.meetings == epochs * 2 + steps * (1 + 2 * len(norms)) + len(measured)
+    ring = 2 * (size - 1) / size
+    of_gradients = ring * 4 * (sum(gradients) + len(gradients) + 1)  # which of them are used, and the targets
+    of_norms = sum(norms) * ((size - 1) * 3 * 8 + ring * 2 * 4)  # mean, variance, rows; two sums backward
+    of_outputs = ring * 4 * channels * sum(measured)
+    assert trained.sent_bytes == pytest.approx(
+        epochs * 4 * sum(weights) + steps * (of_gradients + of_norms) + of_outputs
+    )
 
 
 def test_one_process_sends_nothing(alone: dict[str, Trained]) -> None:
     assert ALONE.traffic.meetings == 0
-    assert all(trained.meetings == 0 for trained in alone.values())
+    assert all(trained.meetings == trained.sent_bytes == 0 for trained in alone.values())
 
 
 def test_shares_of_a_batch_in_turn_are_the_batch() -> None:

@@ -19,14 +19,14 @@ import numpy as np
 import torch
 
 from mshgnn.benchmarks.scale import (
-    CHANNELS,
     CLASSES,
     EDGES_PER_NODE,
     FEATURES,
     LAYERS,
-    PROJECTIONS,
+    make_model,
     power_law_graph,
     power_law_pairs,
+    warm_up,
 )
 from mshgnn.errors import UserError
 from mshgnn.files import check_writable
@@ -78,14 +78,12 @@ def make_graph(folder: Path, num_edges: int, features: int = FEATURES) -> None:
 def measure(kind: str, folder: Path, steps: int, threads: int) -> dict[str, Any]:
     """One measurement in this process: seconds, and the peak of memory above that of the libraries."""
     from mshgnn.data import load_own
-    from mshgnn.nn import MSHGNN
+    from mshgnn.data.mapped import MappedArray
 
     torch.set_num_threads(threads)
     torch.manual_seed(SEED)
-    model = MSHGNN(
-        FEATURES, CLASSES, task="node", hidden_channels=CHANNELS, num_layers=LAYERS, num_projections=PROJECTIONS
-    )
-    _warm_up(model)
+    model = make_model(MappedArray.open(folder / "x.npy").values.shape[1])
+    warm_up(model)
     before = resident_memory_bytes()
     reset_peak_memory()
     begin = time.perf_counter()
@@ -97,11 +95,6 @@ def measure(kind: str, folder: Path, steps: int, threads: int) -> dict[str, Any]
     sizes = {"nodes": int(graph.num_nodes), "edges": int(graph.edge_index.size(1)), "features": dataset.num_features}
     on_disk = sum(file.path.stat().st_size for file in graph["mapped"])
     return found | sizes | {"bytes_on_disk": on_disk, "peak_bytes": peak_memory_bytes() - before}
-
-
-def _warm_up(model: torch.nn.Module) -> None:
-    few = torch.randn(100, FEATURES), power_law_graph(100, 1000)
-    torch.autograd.backward(model(*few).sum())
 
 
 def _steps(model: torch.nn.Module, dataset: Any, batching: Any, steps: int) -> dict[str, Any]:
@@ -156,7 +149,6 @@ def full_step(num_edges: int, per_node: int, threads: int) -> dict[str, Any]:
     from torch_geometric.data import Data
 
     from mshgnn.data import Split, from_graphs
-    from mshgnn.nn import MSHGNN
     from mshgnn.training.forecast import step_seconds
     from mshgnn.training.loop import make_optimiser, train_epoch
     from mshgnn.training.parts import prepare
@@ -170,10 +162,8 @@ def full_step(num_edges: int, per_node: int, threads: int) -> dict[str, Any]:
         x=torch.randn(nodes, FEATURES), edge_index=power_law_graph(nodes, num_edges), y=torch.arange(nodes) % CLASSES
     )
     dataset = from_graphs([graph], task="node")
-    model = MSHGNN(
-        FEATURES, CLASSES, task="node", hidden_channels=CHANNELS, num_layers=LAYERS, num_projections=PROJECTIONS
-    )
-    _warm_up(model)
+    model = make_model()
+    warm_up(model)
     edges = int(graph.edge_index.size(1))
     said = {"said_seconds": step_seconds(model, nodes, edges, FEATURES), "said_bytes": model.step_bytes(nodes, edges)}
     settings = TrainingSettings()
@@ -203,13 +193,13 @@ def apart(kind: str, *arguments: object, memory: str | None = None) -> dict[str,
 
 
 def huge(
-    folder: Path, num_edges: int, memory: str, steps: int, threads: int, say: Callable[[str], None]
+    folder: Path, num_edges: int, features: int, memory: str, steps: int, threads: int, say: Callable[[str], None]
 ) -> dict[str, Any]:
     """All measurements on one graph on the disk."""
     from mshgnn.benchmarks.compare import environment
 
     begin = time.perf_counter()
-    make_graph(folder, num_edges)
+    make_graph(folder, num_edges, features)
     say(f"graph of {num_edges:,} edges in {folder}: {time.perf_counter() - begin:.0f} s")
     rows = []
     for kind in ("open", "neighbours", "partitions", "inference"):

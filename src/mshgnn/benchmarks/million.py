@@ -1,7 +1,7 @@
 """A million molecules: predicted and trained on for one epoch, with the memory of a thousand.
 
 The rows of a table are repeated in a new order until there are enough. Training reads them once into arrays on the
-disk, one byte per number, and takes shuffled batches out of these. Each measurement is a process of its own,
+disk, one byte per number, and reads shuffled batches out of these. Each measurement is a process of its own,
 ``python -m mshgnn.benchmarks.million KIND FOLDER``.
 """
 
@@ -9,25 +9,27 @@ from __future__ import annotations
 
 import csv
 import json
-import mmap
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from mshgnn.errors import UserError
 from mshgnn.files import check_writable
 from mshgnn.machine import peak_memory_bytes, reset_peak_memory, resident_memory_bytes
+from mshgnn.training.batches import GraphBatch, PackedGraphs
 
 BATCH = 128
 CHUNK = 2_000
+"""Molecules that are in memory at once."""
 SEED = 0
 NARROW = {"x": np.uint8, "edge_index": np.int32, "edge_attr": np.uint8, "y": np.int64}
 
@@ -85,7 +87,6 @@ def _chunks(path: Path) -> Iterator[list[Any]]:
 def train(folder: Path) -> dict[str, Any]:
     """Pack the table of a folder, then one epoch over it."""
     from mshgnn.models import build
-    from mshgnn.training.batches import PackedGraphs
     from mshgnn.training.loop import forward, make_optimiser
     from mshgnn.training.settings import TrainingSettings
 
@@ -93,38 +94,58 @@ def train(folder: Path) -> dict[str, Any]:
     begin = time.perf_counter()
     pack(folder / "rows.csv", folder)
     packed_seconds = time.perf_counter() - begin
-    widths = json.loads((folder / "widths.json").read_text())
-    maps: dict[str, Any] = {
-        name: np.memmap(folder / f"{name}.raw", NARROW[name], "c").reshape(-1, widths[name]) for name in NARROW
-    }
-    counts = (np.fromfile(folder / f"{name}.raw", np.int64) for name in ("nodes", "edges"))
-    node_start, edge_start = (torch.from_numpy(np.concatenate([[0], np.cumsum(own)])) for own in counts)
-    tensors = {name: torch.from_numpy(np.asarray(values)) for name, values in maps.items()}
-    graphs = PackedGraphs(
-        tensors["x"],
-        tensors["edge_index"].t(),
-        tensors["edge_attr"],
-        tensors["y"].flatten(),
-        node_start,
-        edge_start,
-    )
-    options = {"hidden_channels": 64, "num_layers": 4, "edge_dim": widths["edge_attr"]}
-    model = build("msh-stable", widths["x"], 2, task="graph", options=options).train()
+    molecules = Molecules(folder)
+    options = {"hidden_channels": 64, "num_layers": 4, "edge_dim": molecules.widths["edge_attr"]}
+    model = build("msh-stable", molecules.widths["x"], 2, task="graph", options=options).train()
     optimiser = make_optimiser(model, TrainingSettings())
+    order = torch.randperm(len(molecules), generator=torch.Generator().manual_seed(SEED))
     begin, steps = time.perf_counter(), 0
-    for narrow in graphs.shuffled_batches(BATCH, torch.Generator().manual_seed(SEED)):
-        assert narrow.edge_attr is not None
-        batch = replace(
-            narrow, x=narrow.x.float(), edge_index=narrow.edge_index.long(), edge_attr=narrow.edge_attr.float()
-        )
+    for chosen in order.tensor_split(-(-len(order) // BATCH)):
+        batch = molecules.read(chosen.numpy())
         optimiser.zero_grad(set_to_none=True)
         torch.autograd.backward(torch.nn.functional.cross_entropy(forward(model, batch), batch.y))
         optimiser.step()
         steps += 1
-        for values in maps.values():
-            values._mmap.madvise(mmap.MADV_DONTNEED)  # pages that were read count no longer
     seconds = time.perf_counter() - begin
-    return {"packed_seconds": packed_seconds, "epoch_seconds": seconds, "steps": steps, "molecules": len(graphs)}
+    return {"packed_seconds": packed_seconds, "epoch_seconds": seconds, "steps": steps, "molecules": len(molecules)}
+
+
+class Molecules:
+    """What :func:`pack` wrote. It is read, not mapped: a system may map a megabyte of a file around each page read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.widths: dict[str, int] = json.loads((folder / "widths.json").read_text())
+        self._files = {name: (folder / f"{name}.raw").open("rb", buffering=0) for name in NARROW}
+        nodes, edges = (np.fromfile(folder / f"{name}.raw", np.int64) for name in ("nodes", "edges"))
+        self._counts = {"x": nodes, "edge_index": edges, "edge_attr": edges, "y": np.ones_like(nodes)}
+        self._ends = {name: np.cumsum(counts) for name, counts in self._counts.items()}
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._counts["y"])
+
+    def read(self, chosen: npt.NDArray[np.int64]) -> GraphBatch:
+        """The chosen molecules as a batch."""
+        rows = {name: self._rows(name, chosen) for name in NARROW}
+        nodes, edges = (torch.from_numpy(np.cumsum([0, *self._counts[name][chosen]])) for name in ("x", "edge_index"))
+        graphs = PackedGraphs(
+            rows["x"].float(),
+            rows["edge_index"].long().t(),
+            rows["edge_attr"].float(),
+            rows["y"].flatten(),
+            nodes,
+            edges,
+        )
+        return next(graphs.batches([0, len(chosen)]))
+
+    def _rows(self, name: str, chosen: npt.NDArray[np.int64]) -> torch.Tensor:
+        """What one file has of the chosen molecules, end to end."""
+        width, file = self.widths[name], self._files[name].fileno()
+        counts, ends = self._counts[name][chosen], self._ends[name][chosen]
+        size = width * np.dtype(NARROW[name]).itemsize
+        places = zip((counts * size).tolist(), ((ends - counts) * size).tolist(), strict=True)
+        content = bytearray().join(os.pread(file, *place) for place in places)
+        return torch.from_numpy(np.frombuffer(content, NARROW[name]).reshape(-1, width))
 
 
 def predict(folder: Path) -> dict[str, Any]:

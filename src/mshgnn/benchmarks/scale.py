@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +19,9 @@ from torch.utils.checkpoint import checkpoint
 from mshgnn.errors import UserError
 from mshgnn.files import written
 
+if TYPE_CHECKING:
+    from mshgnn.nn import MSHGNN
+
 # The top is the size of ogbn-products: 2.4 million nodes, 1.2 x 10^8 directed edges.
 EDGES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000, 120_000_000)
 EDGES_PER_NODE = 50
@@ -27,6 +30,21 @@ FEATURES, CLASSES, CHANNELS, PROJECTIONS, LAYERS = 100, 47, 64, 16, 3
 FITTED = (10**6, 10**8)
 KEPT_UP_TO = 30_000_000  # freed blocks that are kept take twice the memory: 30 GB at the top
 Variant = Literal["plain", "local", "kept"]
+
+
+def make_model(features: int = FEATURES) -> MSHGNN:
+    """The model of all measurements on large graphs."""
+    from mshgnn.nn import MSHGNN
+
+    return MSHGNN(
+        features, CLASSES, task="node", hidden_channels=CHANNELS, num_layers=LAYERS, num_projections=PROJECTIONS
+    )
+
+
+def warm_up(model: MSHGNN) -> None:
+    """A step on a few nodes, which loads the kernels."""
+    few = torch.randn(100, model.in_channels), power_law_graph(100, 1000)
+    torch.autograd.backward(model(*few).sum())
 
 
 def power_law_graph(num_nodes: int, num_edges: int, seed: int = 0) -> Tensor:
@@ -60,7 +78,6 @@ def run_one(num_edges: int, steps: int, threads: int, variant: Variant) -> dict[
     blocks as ``mshgnn run`` does: the difference is what fresh pages cost.
     """
     from mshgnn.machine import keep_freed_blocks, peak_memory_bytes
-    from mshgnn.nn import MSHGNN
     from mshgnn.ops import receiver_csr
 
     if variant == "kept":
@@ -73,13 +90,10 @@ def run_one(num_edges: int, steps: int, threads: int, variant: Variant) -> dict[
         edge_index[0] = (edge_index[1] + edge_index[0] % 64) % num_nodes
     x = torch.randn(num_nodes, FEATURES)
     y = torch.randint(CLASSES, (num_nodes,))
-    model = MSHGNN(
-        FEATURES, CLASSES, task="node", hidden_channels=CHANNELS, num_layers=LAYERS, num_projections=PROJECTIONS
-    )
+    model = make_model()
     _recompute(model)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    few = torch.randn(100, FEATURES), power_law_graph(100, 1000)
-    torch.autograd.backward(model(*few).sum())  # loads the kernels
+    warm_up(model)
     begin = time.perf_counter()
     receiver_csr(edge_index, num_nodes, num_nodes)
     sorting = time.perf_counter() - begin

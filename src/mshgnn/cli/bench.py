@@ -110,6 +110,7 @@ def scale(
 def huge(
     folder: Annotated[Path, typer.Argument(help="Where the graph is made, or lies already.")],
     edges: Annotated[float, typer.Option(help="Directed edges.")] = 1.2e8,
+    features: Annotated[int, typer.Option(min=1, help="Features per node; 1000 are 9.6 GB.")] = 100,
     memory: Annotated[str, typer.Option(help="The limit that is kept.")] = "8G",
     steps: Annotated[int, typer.Option(min=0, help="Training steps measured; 0 is a whole epoch.")] = 20,
     threads: Annotated[int, typer.Option(min=1, help="Threads of torch.")] = 1,
@@ -121,12 +122,14 @@ def huge(
     """
     ask_for_large_pages()
     from mshgnn.benchmarks.huge import huge as measure
+    from mshgnn.benchmarks.scale import FEATURES
     from mshgnn.files import check_writable
 
     count = _whole(edges, "--edges", 1000)
-    path = out or Path(f"results/scale/huge-{count}.json")
+    name = f"huge-{count}" if features == FEATURES else f"huge-{count}-{features}"
+    path = out or Path(f"results/scale/{name}.json")
     check_writable(path)
-    _write(measure(folder, count, memory, steps, threads, print), path)
+    _write(measure(folder, count, features, memory, steps, threads, print), path)
 
 
 @bench_app.command()

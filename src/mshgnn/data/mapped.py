@@ -23,6 +23,9 @@ Array = npt.NDArray[Any]
 MAPPED = "mapped"
 """The attribute of a graph that names its :class:`MappedArray`, where its tensors are views of files."""
 
+PIECE_BYTES = 2**24
+"""So much of a file is in memory at a time when rows are taken out of all of it."""
+
 
 class MappedArray:
     """An array in a file. ``values`` looks like any array; :meth:`forget` gives back the pages read so far.
@@ -69,6 +72,20 @@ class MappedArray:
     def __reduce__(self) -> NoReturn:
         """No copy can be sent elsewhere: whoever asks has another machine in mind."""
         raise DataError(f"{self.path}: a graph on the disk stays on its machine; use the local engine")
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Array:
+        """Some rows, in the order asked for. They are read in that of the file, and pages given back on the way.
+
+        A system may map a megabyte around every page that is touched, so rows from everywhere would map the whole file.
+        """
+        found = np.empty((rows.size, *self.values.shape[1:]), self.values.dtype)
+        order, step = np.argsort(rows), max(1, PIECE_BYTES // self.values[:1].nbytes)
+        bounds = np.searchsorted(rows, np.arange(step, len(self.values), step), sorter=order)
+        for piece in np.split(order, bounds):
+            if piece.size:
+                found[piece] = self.values[rows[piece]]
+                self.forget()
+        return found
 
     def forget(self) -> None:
         """Give back the pages; what was written is on the disk before."""

@@ -40,7 +40,7 @@ def plan_run(
 ) -> Iterator[str]:
     """The plan of one run, line by line. The data set is read and a cluster is asked for its nodes, no more."""
     data = load_data(experiment)
-    check_model(experiment, data.dataset)
+    forecast = check_model(experiment, data.dataset)
     info = run_info(experiment, data)
     store = RunStore(folder)
     if difference := store.difference(info):
@@ -62,6 +62,8 @@ def plan_run(
         limit = None if jobs == "auto" else parse_workers(jobs)
     how = "put into each node's object store once" if engine == "ray" else "held by each process"
     yield f"data: {size:,.1f} MB, {how}; a worker takes about {need:,.0f} MB"
+    if forecast:
+        yield forecast
     if ray_workers is None:
         yield from _side_by_side(missing, places, limit)
     else:

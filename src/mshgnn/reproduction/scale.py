@@ -1,4 +1,4 @@
-"""The tables of docs/scale.md: what was measured, and what follows for larger graphs and machines by a stated rule."""
+"""The tables of docs/scale.md and docs/parallel.md: what was measured, and what follows from it by a stated rule."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def whole(results: Results) -> str:
 
 def huge(results: Results) -> str:
     """Work on graphs that stay on the disk."""
-    header = ["edges", "work", "seconds", "memory, GB", "limit", "on disk, GB"]
+    header = ["edges", "features", "work", "seconds", "memory, GB", "limit", "on disk, GB"]
     texts = {
         "open": ("checked, and sorted the first time", "opened_seconds"),
         "neighbours": ("a step of 1,024 targets with sampled neighbours", "step_seconds"),
@@ -109,11 +109,14 @@ def huge(results: Results) -> str:
             for row in _rows(results, name):
                 text, key = texts[row["kind"]]
                 memory, disk = row["peak_bytes"] / 1e9, row["bytes_on_disk"] / 1e9
-                limit = results.measurements[name]["memory"]
-                rows.append([f"{row['edges']:,}", text, f"{row[key]:.3g}", f"{memory:.2f}", limit, f"{disk:.2f}"])
+                limit, size = results.measurements[name]["memory"], [f"{row['edges']:,}", str(row["features"])]
+                rows.append([*size, text, f"{row[key]:.3g}", f"{memory:.2f}", limit, f"{disk:.2f}"])
                 if "epoch_seconds" in row:
-                    steps = f"an epoch of {row['steps_per_epoch']:,} such steps"
-                    rows.append([f"{row['edges']:,}", steps, f"{row['epoch_seconds']:.3g}", "", "", ""])
+                    taken, whole = row["steps"], row["steps_per_epoch"]
+                    of_mean = "" if taken == whole else f", by the mean of {taken:,}"
+                    rows.append(
+                        [*size, f"an epoch of {whole:,} such steps{of_mean}", f"{row['epoch_seconds']:.3g}", *[""] * 3]
+                    )
     return markdown(header, rows)
 
 
@@ -127,12 +130,41 @@ def million(results: Results) -> str:
     return markdown(["rows", "work", "seconds", "memory, GB"], rows)
 
 
+def workers(results: Results) -> str:
+    """Trainings by several processes: time, and what each sends per step."""
+    rows = []
+    for name in sorted(name for name in results.measurements if name.startswith("bench-workers")):
+        task = results.measurements[name]["task"]
+        for row in _rows(results, name):
+            milliseconds = 1e3 * row["epoch_seconds"] / -(-task["graphs"] // task["batch_size"])
+            bytes_sent = (
+                row["sent_bytes_per_step"],
+                row["gradient_bytes_per_step"],
+                row["loopback_bytes_per_step_and_worker"],
+            )
+            rows.append(
+                [
+                    str(task["batch_size"]),
+                    str(row["workers"]),
+                    f"{milliseconds:.0f}",
+                    f"{row['speed_up']:.2f}",
+                    f"{row['meetings_per_step']:.0f}",
+                    *(f"{sent / 1e3:,.0f}" for sent in bytes_sent),
+                ]
+            )
+    times = ["graphs per step", "workers", "step, ms", "times as fast"]
+    counts = ["meetings per step", "sent by each, kB per step", "of these gradients", "carried by the loopback"]
+    return markdown([*times, *counts], rows)
+
+
 def costs(results: Results) -> str:
     """Bytes and operations on paper, of the benchmarks' three layers."""
+    from mshgnn.nn.cost import EDGE_BYTES  # with torch, which no record needs
+
     sizes = _sizes()
     rows = [
         ["kept for the gradient, bytes", f"{4 * sizes.kept:,.0f}", "0"],
-        ["the batch's copy and order, bytes", f"{4 * sizes.in_channels:,}", "36"],
+        ["the batch's copy and order, bytes", f"{4 * sizes.in_channels:,}", f"{EDGE_BYTES}"],
         ["fetched forward, bytes", f"{4 * sizes.layers * sizes.table:,}", f"{sizes.edge_bytes_read:,.0f}"],
         ["operations forward", f"{sizes.node_flops:,.0f}", f"{sizes.edge_flops:,.0f}"],
     ]
@@ -215,7 +247,7 @@ def _on_the_disk(results: Results, kind: str) -> dict[str, float] | None:
     """One kind of work on the largest graph measured, its seconds those of one core."""
     rows = [
         row
-        for name in results.measurements
+        for name in sorted(results.measurements)  # of equally many edges those with fewest features
         if name.startswith("scale/huge-")
         for row in _rows(results, name)
         if row["kind"] == kind
@@ -241,10 +273,11 @@ def _rows(results: Results, name: str) -> list[dict[str, Any]]:
 
 
 def _sizes() -> Any:
-    """The model of the benchmarks: :mod:`mshgnn.benchmarks.scale`."""
-    from mshgnn.nn.cost import Sizes
+    """The model of the benchmarks."""
+    from mshgnn.benchmarks.scale import make_model
+    from mshgnn.nn.cost import sizes_of
 
-    return Sizes(in_channels=100, out_channels=47, width=64, layers=3, projections=16, rank=2, bands=3)
+    return sizes_of(make_model())
 
 
 def _seconds(value: float | None) -> str:

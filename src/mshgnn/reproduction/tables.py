@@ -286,6 +286,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "scale-costs": scale.costs,
     "scale-steps": scale.steps,
     "scale-machines": scale.machines,
+    "workers": scale.workers,
     "who-separates": who_separates,
 }
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from mshgnn.data.mapped import MappedArray
-from mshgnn.data.sampling import ALL
+from mshgnn.data.sampling import ALL, Ints
 from mshgnn.machine import memory_limit
 from mshgnn.training.node_store import NodeStore, edges_of
 
@@ -75,7 +75,7 @@ class LayerByLayer:
             for number in range(model.hops or 0):
                 states = self._advanced(model, number, states, stack)
             pieces = torch.split(self.wanted, self._elements(states.values.size(1)))
-            return torch.cat([finish(states.values[piece].to(device)) for piece in pieces])
+            return torch.cat([finish(states.take(piece.numpy()).to(device)) for piece in pieces])
 
     def _advanced(self, model: ByLayers, number: int, states: _States, stack: ExitStack) -> _States:
         """The states after one layer more."""
@@ -85,7 +85,7 @@ class LayerByLayer:
             edge_attr = self.store.edge_features(part)
             found = model.advance(
                 number,
-                states.values[torch.from_numpy(part.nodes)].to(self.device),
+                states.take(part.nodes).to(self.device),
                 edges_of(part).to(self.device),
                 None if edge_attr is None else edge_attr.to(self.device),
                 receivers=end - begin,
@@ -115,6 +115,10 @@ class _States(NamedTuple):
 
     values: Tensor
     file: MappedArray | None = None
+
+    def take(self, nodes: Ints) -> Tensor:
+        """The states of some nodes."""
+        return self.values[torch.from_numpy(nodes)] if self.file is None else torch.from_numpy(self.file.take(nodes))
 
     def forget(self) -> None:
         """Give back the file's pages."""

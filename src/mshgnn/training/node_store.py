@@ -28,6 +28,7 @@ class NodeStore:
     edge_attr: Tensor | None = None
     weights: Tensor | None = None
     files: Sequence[MappedArray] = ()
+    """Of a graph on the disk: features and edges."""
 
     @classmethod
     def of(cls, graph: Data, *, sparse: bool = False) -> NodeStore:
@@ -51,7 +52,7 @@ class NodeStore:
 
     def features(self, nodes: Ints) -> Tensor:
         """The features of some nodes ``[n, d]``; of a graph on the disk nothing else stays in memory."""
-        rows = take_rows(self.x, torch.from_numpy(nodes))
+        rows = torch.from_numpy(self.files[0].take(nodes)) if self.files else take_rows(self.x, torch.from_numpy(nodes))
         self.forget()
         return rows if rows.layout != torch.strided else rows.float()
 
