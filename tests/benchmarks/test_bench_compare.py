@@ -46,6 +46,11 @@ def test_unknown_shape() -> None:
         shapes.load_shape("Citeseer")
 
 
+def test_the_peers_are_those_that_one_would_take_instead() -> None:
+    pyg = {"GCNConv", "GINConv", "SAGEConv", "GATConv", "GATv2Conv", "TransformerConv", "FiLMConv", "PNAConv"}
+    assert set(CONTENDERS) - {OURS, FULL, PRODUCTS, KERNELS} == pyg | {"edge perceptron"}
+
+
 def test_contenders_are_sampled_in_turn() -> None:
     calls: list[str] = []
     times = alternate({name: (lambda name=name: calls.append(name)) for name in "abc"}, rounds=4, budget=0.0)  # type: ignore[misc]

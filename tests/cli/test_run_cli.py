@@ -55,6 +55,16 @@ def experiment(tmp_path: Path) -> str:
     return "mutag-gcn.yaml"
 
 
+def test_a_device_that_is_not_there_is_one_line(cli: Cli, experiment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    for device, message in (("cuda", "finds no graphics card"), ("tpu", "training.device: ")):
+        code, _, err = cli("run", experiment, "--device", device)
+        assert code == 2
+        assert message in err
+        assert err.count("\n") == 1
+    assert not Path("runs").exists()
+
+
 @needs_mirror
 def test_run_show_and_record(cli: Cli, experiment: str) -> None:
     code, out, _ = cli("run", experiment, "--jobs", "1", "--record", "mine.json.gz")

@@ -61,7 +61,7 @@ def draw_case(draw: random.Random) -> Case:
             seed=seed,
         )
     else:
-        rank = draw.randint(0, 3)
+        rank = draw.randint(0, 5)
         phases = draw_factored(
             num_senders, num_receivers, projections=projections, rank=rank, one_table=one_table, seed=seed
         )

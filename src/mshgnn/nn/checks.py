@@ -36,9 +36,18 @@ def check_features(name: str, features: object, width: int, dtype: torch.dtype) 
         raise UserError(f"{name} must be a tensor, got {type(features).__name__}")
     if features.dim() != 2 or features.size(1) != width:
         raise UserError(f"{name} must have two dimensions and {width} columns, got shape {list(features.shape)}")
-    cast = features.is_floating_point() and torch.is_autocast_enabled(features.device.type)
-    if features.dtype != dtype and not cast:
+    if features.dtype == dtype:
+        return
+    if not (features.is_floating_point() and torch.is_autocast_enabled(features.device.type)):
         raise UserError(f"{name} must be {dtype} like the weights, got {features.dtype}")
+
+
+def check_dense_features(name: str, features: object, width: int, dtype: torch.dtype) -> None:
+    """The same of a tensor that must not be sparse."""
+    check_features(name, features, width, dtype)
+    assert isinstance(features, Tensor)
+    if features.layout != torch.strided:
+        raise UserError(f"{name} must be dense, got {features.layout}")
 
 
 def check_edge_features(edge_attr: object, width: int | None, num_edges: int, dtype: torch.dtype) -> None:
@@ -49,10 +58,8 @@ def check_edge_features(edge_attr: object, width: int | None, num_edges: int, dt
         return
     if edge_attr is None:
         raise UserError(f"edge_attr is missing: the layer was made with edge_dim={width}")
-    check_features("edge_attr", edge_attr, width, dtype)
+    check_dense_features("edge_attr", edge_attr, width, dtype)
     assert isinstance(edge_attr, Tensor)
-    if edge_attr.layout != torch.strided:
-        raise UserError(f"edge_attr must be dense, got {edge_attr.layout}")
     if edge_attr.size(0) != num_edges:
         raise UserError(f"edge_attr must have one row an edge, shape {[num_edges, width]}, got {list(edge_attr.shape)}")
 

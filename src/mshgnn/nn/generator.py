@@ -177,34 +177,30 @@ class _Tables(torch.autograd.Function):
         F = rows - receiver.size(0)
         of_shift, of_receiver, of_sender = table_factors(width, scale)
         ctx.factors = of_shift, of_receiver, of_sender if scale is None else of_sender * float(scale)
-        weight, bias = h.new_empty(2 * rows, width), h.new_zeros(2 * rows)
-        if shift_weight is None or shift_bias is None:
-            weight[:F] = 0.0
-        else:
-            torch.mul(shift_weight, of_shift, out=weight[:F])
-            bias[:F] = shift_bias
-        torch.mul(receiver, of_receiver, out=weight[F:rows])
-        torch.mul(sender, ctx.factors[2], out=weight[rows:])
+        shift = h.new_zeros(F, width) if shift_weight is None else shift_weight * of_shift
+        weight = torch.cat([shift, receiver * of_receiver, sender * ctx.factors[2]])
+        bias = None if shift_bias is None else torch.cat([shift_bias, h.new_zeros(2 * rows - F)])
         ctx.save_for_backward(h, receiver, sender, shift_weight, shift_bias, scale, weight)
-        return torch.addmm(bias, h, weight.t())
+        return nn.functional.linear(h, weight, bias)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         *inputs, weight = ctx.saved_tensors
-        _, receiver, sender, shift_weight, _, scale = inputs
+        h, receiver, sender, shift_weight, _, scale = inputs
         if torch.is_grad_enabled():
             return tuple(gradients_with_graph(_side_by_side, inputs, ctx.needs_input_grad, gradient))
         rows = sender.size(0)
         F = rows - receiver.size(0)
         of_shift, of_receiver, of_sender = ctx.factors
-        d_weight = gradient.t() @ inputs[0]
+        d_weight = gradient.t() @ h
+        d_sender = d_weight[rows:]
         return (
             gradient @ weight if ctx.needs_input_grad[0] else None,
             d_weight[F:rows] * of_receiver,
-            d_weight[rows:] * of_sender,
+            d_sender * of_sender,
             None if shift_weight is None else d_weight[:F] * of_shift,
             None if shift_weight is None else gradient[:, :F].sum(0),
-            None if scale is None else (d_weight[rows:] * sender).sum() * table_factors(sender.size(1), scale)[2],
+            None if scale is None else (d_sender * sender).sum() * table_factors(sender.size(1), scale)[2],
         )
 
 

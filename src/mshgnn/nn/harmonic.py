@@ -38,6 +38,9 @@ class HarmonicEncoding(nn.Module):
         - output: ``[*, 2KF]`` (``[*, F]`` for the schedule ``none``)
     """
 
+    fixed_frequencies: Tensor
+    """Where they are not trained."""
+
     def __init__(self, frequencies: Sequence[float] | str = (1.0, 2.0, 4.0), learnable: bool = False) -> None:
         super().__init__()
         self.initial = checked_frequencies(frequencies)
@@ -59,15 +62,14 @@ class HarmonicEncoding(nn.Module):
         """Move or cast as any module, but never lose digits of the fixed frequencies on the way to double."""
         module: Self = super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         if not self.learnable:
-            self.get_buffer("fixed_frequencies").copy_(torch.tensor(self.initial, dtype=torch.float64))
+            self.fixed_frequencies.copy_(torch.tensor(self.initial, dtype=torch.float64))
         return module
 
     @property
     def frequencies(self) -> Tensor:
         """``w_1 .. w_K``, shape ``[K]``."""
         if not self.learnable:
-            fixed: Tensor = self.get_buffer("fixed_frequencies")
-            return fixed
+            return self.fixed_frequencies
         frequencies = self.log_frequencies.exp()
         if torch.compiler.is_compiling() or frequencies.is_meta:
             return frequencies

@@ -12,21 +12,23 @@ from torch_geometric.nn.conv import MessagePassing
 from torch_geometric.utils import softmax
 
 from mshgnn.errors import UserError
-from mshgnn.nn.checks import check_edge_features, check_features
+from mshgnn.nn.checks import check_dense_features, check_edge_features
 from mshgnn.nn.edges import as_edge_index, as_graph, in_edge_order, in_graph_order
 from mshgnn.nn.generator import FactoredGenerator, FullGenerator, GeneratorOptions
 from mshgnn.nn.harmonic import HarmonicEncoding
 from mshgnn.nn.open_norm import EXTRA_CHANNELS, OpenNorm
 from mshgnn.nn.options import Rank, Width, checked
-from mshgnn.nn.pairs import channel_pair, feature_pair
+from mshgnn.nn.pairs import channel_pair, feature_pair, width_of
 from mshgnn.ops import Inputs, edge_phases, harmonic_aggregate
 from mshgnn.ops.eager import without_autocast
-from mshgnn.ops.graph import Graph
+from mshgnn.ops.graph import Graph, sum_rows
 from mshgnn.ops.inputs import GateActivation
 
 Aggregation = Literal["sum", "mean", "sqrt_degree"]
 SenderWeight = Literal["one", "sqrt_degree"]
 Features = Tensor | tuple[Tensor, Tensor]
+HOOKS = [f"_{step}_forward{time}_hooks" for step in ("propagate", "message", "aggregate") for time in ("_pre", "")]
+"""Where PyG keeps what wants to see messages."""
 
 
 class MSHConv(MessagePassing):
@@ -116,10 +118,21 @@ class MSHConv(MessagePassing):
         self.normalize = normalize
         self.root_weight = root_weight
         self.sender_channels, self.receiver_channels = channel_pair(in_channels)
-        if -1 in (self.sender_channels, self.receiver_channels):
-            self._waiting = self.register_forward_pre_hook(_take_widths)
-        else:
+        if not self._is_waiting():
             self._make()
+
+    def _is_waiting(self) -> bool:
+        """Whether the first input has yet to tell the widths."""
+        return -1 in (self.sender_channels, self.receiver_channels)
+
+    def _take_widths(self, x_sender: Tensor, x_receiver: Tensor) -> None:
+        """Make the parameters, with the widths that were left open as these features have them."""
+        widths = width_of(self.sender_channels, x_sender), width_of(self.receiver_channels, x_receiver)
+        self.sender_channels, self.receiver_channels = widths
+        self.in_channels = widths[0] if isinstance(self.in_channels, int) else widths
+        self._make()
+        # as the layer was cast and put into a mode while it waited
+        self.to(x_sender.device, self.encoding.frequencies.dtype).train(self.training)
 
     def _make(self) -> None:
         """The parameters, once the widths are known."""
@@ -143,6 +156,8 @@ class MSHConv(MessagePassing):
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
         super().reset_parameters()
+        if self._is_waiting():
+            return
         for module in self.children():
             if isinstance(module, nn.Linear | OpenNorm | HarmonicEncoding | FullGenerator | FactoredGenerator):
                 module.reset_parameters()
@@ -207,8 +222,10 @@ class MSHConv(MessagePassing):
             if self._needs_messages():
                 messages, gated = self._one_by_one(inputs, edge_index, gate, gate_activation)
             else:
-                psi_gate = None if gate is None else gate.to(inputs.example.dtype) @ weight.to(inputs.example.dtype)
-                total, gated = harmonic_aggregate(inputs._replace(gate=psi_gate, gate_activation=gate_activation))
+                if gate is not None:
+                    psi_gate = gate.to(inputs.example.dtype) @ weight.to(inputs.example.dtype)
+                    inputs = inputs._replace(gate=psi_gate, gate_activation=gate_activation)
+                total, gated = harmonic_aggregate(inputs)
                 messages = self.output(total.to(weight.dtype))
                 gated = None if gated is None else self.output(gated.to(weight.dtype))
         if self.centered:
@@ -225,14 +242,12 @@ class MSHConv(MessagePassing):
     def _inputs(self, x: Features, edge_index: Tensor, edge_attr: Tensor | None, edge_weight: Tensor | None) -> Inputs:
         """The normalised features, the phases made of them, and the graph: what the sum over edges is given."""
         x_sender, x_receiver = feature_pair(x)
+        if self._is_waiting():
+            self._take_widths(x_sender, x_receiver)
         dtype = self.output.weight.dtype
-        for name, features, width in (
-            ("x" if isinstance(x, Tensor) else "x[0]", x_sender, self.sender_channels),
-            ("x" if isinstance(x, Tensor) else "x[1]", x_receiver, self.receiver_channels),
-        ):
-            check_features(name, features, width, dtype)
-            if features.layout != torch.strided:
-                raise UserError(f"{name} must be dense, got {features.layout}")
+        names = ("x", "x") if isinstance(x, Tensor) else ("x[0]", "x[1]")
+        check_dense_features(names[0], x_sender, self.sender_channels, dtype)
+        check_dense_features(names[1], x_receiver, self.receiver_channels, dtype)
         graph = as_graph(edge_index, x_sender.size(0), x_receiver.size(0))
         check_edge_features(edge_attr, self.edge_dim, graph.sender.numel(), dtype)
         compute = torch.promote_types(dtype, torch.float32)
@@ -269,9 +284,9 @@ class MSHConv(MessagePassing):
             edge_weight = in_graph_order(edge_weight.to(dtype), graph)
         if self.sender_weight == "one":
             return edge_weight
-        ones = torch.ones(graph.sender.numel(), dtype=dtype, device=graph.sender.device)
-        uses = torch.zeros(num_senders, dtype=dtype, device=ones.device).index_add(0, graph.sender.long(), ones)
-        of_sender = uses.clamp(min=1).rsqrt()[graph.sender.long()]
+        sender = graph.sender.long()
+        uses = sum_rows(torch.ones_like(sender, dtype=dtype), sender, num_senders)
+        of_sender = uses.clamp(min=1).rsqrt()[sender]
         return of_sender if edge_weight is None else edge_weight * of_sender
 
     def _resting_message(self, dtype: torch.dtype) -> Tensor:
@@ -284,10 +299,7 @@ class MSHConv(MessagePassing):
 
     def _needs_messages(self) -> bool:
         """Whether somebody wants each edge's message: an explainer, or a hook on PyG's message passing."""
-        hooks = (
-            f"_{step}_forward{time}_hooks" for step in ("propagate", "message", "aggregate") for time in ("_pre", "")
-        )
-        return bool(self.explain or any(getattr(self, hook) for hook in hooks))
+        return bool(self.explain or any(getattr(self, hook) for hook in HOOKS))
 
     def _one_by_one(
         self, inputs: Inputs, edge_index: Tensor, gate: Tensor | None, gate_activation: GateActivation
@@ -333,18 +345,3 @@ class MSHConv(MessagePassing):
             f"num_projections={self.num_projections}, rank={self.rank}, frequencies={self.encoding.initial}, "
             f"aggr={self.aggregation})"
         )
-
-
-def _take_widths(conv: nn.Module, arguments: tuple[Features, ...]) -> None:
-    """Before the first call of a layer made with ``-1``: the widths of the input are the layer's."""
-    assert isinstance(conv, MSHConv)
-    pair = feature_pair(arguments[0])
-    widths = [
-        width if width != -1 else h.size(-1) for width, h in zip(channel_pair(conv.in_channels), pair, strict=True)
-    ]
-    conv.sender_channels, conv.receiver_channels = widths
-    conv.in_channels = widths[0] if isinstance(conv.in_channels, int) else tuple(widths)
-    conv._make()
-    conv.to(pair[0].device)
-    conv._waiting.remove()
-    del conv._waiting

@@ -43,7 +43,6 @@ class OpenNorm(nn.Module):
         if not self.training or alone:
             return open_norm(x, self.mean.to(x.dtype), self.variance.to(x.dtype))[0]
         features, mean, variance = open_norm(x, over_all=self.over_all)
-        with torch.no_grad():
-            self.mean.lerp_(mean.to(self.mean.dtype), MOMENTUM)
-            self.variance.lerp_(variance.to(self.variance.dtype), MOMENTUM)
+        self.mean.lerp_(mean.to(self.mean.dtype), MOMENTUM)
+        self.variance.lerp_(variance.to(self.variance.dtype), MOMENTUM)
         return features

@@ -26,3 +26,13 @@ def feature_pair(x: object) -> tuple[Tensor, Tensor]:
     if not isinstance(x, tuple | list) or len(x) != 2:
         raise UserError(f"x must be a tensor or a pair (x_sender, x_receiver), got {type(x).__name__}")
     return x[0], x[1]
+
+
+def width_of(channels: int, features: object) -> int:
+    """The width said, or for -1 that of the features."""
+    if channels != -1:
+        return channels
+    if not isinstance(features, Tensor) or features.dim() != 2 or features.size(1) == 0:
+        got = f"shape {list(features.shape)}" if isinstance(features, Tensor) else type(features).__name__
+        raise UserError(f"x must be a tensor of two dimensions, whose width in_channels=-1 takes, got {got}")
+    return features.size(1)

@@ -57,8 +57,7 @@ class EdgeList(NamedTuple):
     @property
     def degree(self) -> Tensor:
         """In-degree of every receiver, ``[N]``."""
-        zeros = torch.zeros(self.num_receivers, dtype=self.receiver.dtype, device=self.receiver.device)
-        return zeros.index_add(0, self.receiver, torch.ones_like(self.receiver))
+        return sum_rows(torch.ones_like(self.receiver), self.receiver, self.num_receivers)
 
 
 Graph = ReceiverCSR | EdgeList
@@ -166,6 +165,14 @@ _cache = _ReceiverCache()
 def is_traced() -> bool:
     """Is a trace being recorded (``torch.jit.trace`` and ONNX by it), which must not depend on this graph's values?"""
     return torch._C._get_tracing_state() is not None
+
+
+def sum_rows(rows: Tensor, owner: Tensor, count: int) -> Tensor:
+    """The sum of the rows ``[M, *]`` of each of ``count`` owners, who are named row by row: ``[count, *]``."""
+    zeros = rows.new_zeros(count, *rows.shape[1:])
+    if is_traced():  # ONNX takes an index_add for a copy: of several rows of one owner the last would be left
+        return zeros.scatter_add(0, owner.view(-1, *[1] * (rows.dim() - 1)).expand_as(rows), rows)
+    return zeros.index_add(0, owner, rows)
 
 
 def receiver_csr(edge_index: Tensor, num_senders: int, num_receivers: int) -> ReceiverCSR:

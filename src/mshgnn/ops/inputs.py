@@ -8,9 +8,10 @@ from typing import Any, Literal, NamedTuple, get_args
 from torch import Tensor
 
 from mshgnn.errors import UserError
-from mshgnn.ops.graph import INDEX_DTYPES, Graph, ReceiverCSR
+from mshgnn.ops.graph import INDEX_DTYPES, Graph, ReceiverCSR, sum_rows
 
 GateActivation = Literal["sigmoid", "softmax"]
+GATE_ACTIVATIONS = get_args(GateActivation)
 BESIDE_PHASES = ("frequencies", "edge_phase", "edge_weight", "gate")
 """What has a gradient besides the phases."""
 Shapes = Iterator[tuple[str, Tensor | None, tuple[int, ...]]]
@@ -123,6 +124,9 @@ class Factored(NamedTuple):
         yield "sender", self.sender, (self.num_senders, self.receiver.size(1))
 
 
+Phases = Generated | Factored
+
+
 class Inputs(NamedTuple):
     r"""The arguments of :func:`mshgnn.ops.harmonic_aggregate`.
 
@@ -136,7 +140,7 @@ class Inputs(NamedTuple):
         gate_activation: ``"sigmoid"``, or ``"softmax"`` over the incoming edges of a receiver.
     """
 
-    phases: Generated | Factored
+    phases: Phases
     graph: Graph
     frequencies: Tensor
     edge_phase: Tensor | None = None
@@ -158,8 +162,7 @@ class Inputs(NamedTuple):
         """``sum_u c_vu`` of every receiver, ``[N, 1]``: the in-degree without weights."""
         if self.edge_weight is None:
             return self.graph.degree.unsqueeze(-1)
-        zeros = self.edge_weight.new_zeros(self.graph.num_receivers)
-        return zeros.index_add(0, self.graph.receiver, self.edge_weight).unsqueeze(-1)
+        return sum_rows(self.edge_weight, self.graph.receiver, self.graph.num_receivers).unsqueeze(-1)
 
     def tensors(self) -> dict[str, Tensor | None]:
         """Everything that has a gradient, by name, in the order of the operators' arguments."""
@@ -191,7 +194,7 @@ class Inputs(NamedTuple):
                 raise UserError(f"{name} must have shape {list(shape)}, got {list(tensor.shape)}")
             if tensor.dtype != dtype:
                 raise UserError(f"{name} must be {dtype} like the others, got {tensor.dtype}")
-        if self.gate_activation not in get_args(GateActivation):
+        if self.gate_activation not in GATE_ACTIVATIONS:
             raise UserError(f"gate_activation must be 'sigmoid' or 'softmax', got {self.gate_activation!r}")
         if not isinstance(self.graph, ReceiverCSR):
             return

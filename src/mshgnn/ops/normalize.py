@@ -10,6 +10,12 @@ import torch
 from torch import Tensor
 
 from mshgnn.ops.backends import get_backend, reference
+from mshgnn.ops.backends.cpu.norm_kernels import (
+    normalize_rows,
+    normalize_rows_backward,
+    standardize,
+    standardize_backward,
+)
 from mshgnn.ops.backends.cpu.threads import run_chunks
 from mshgnn.ops.eager import gradients_with_graph, is_eager
 
@@ -70,8 +76,6 @@ class _Fused(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, mean: Tensor | None, variance: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        from mshgnn.ops.backends.cpu.norm_kernels import normalize_rows, standardize, statistics
-
         rows, width = x.shape
         features, removed = torch.empty(rows, width + 2), np.empty((rows, 2), np.float32)
         inverse = np.empty(rows, np.float32)
@@ -79,10 +83,8 @@ class _Fused(torch.autograd.Function):
         _by_rows(rows, lambda low, high: normalize_rows(low, high, EPSILON, *arguments))
         ctx.over_rows = mean is None or variance is None
         if mean is None or variance is None:
-            own = np.empty((2, 2))
-            statistics(removed, own[0], own[1])
-            mean, variance = torch.from_numpy(own).float().unbind(0)
-        standardize(removed, width, arguments[1], mean.numpy(), variance.numpy(), EPSILON)
+            mean, variance = torch.empty(2), torch.empty(2)
+        standardize(removed, width, arguments[1], mean.numpy(), variance.numpy(), EPSILON, ctx.over_rows)
         ctx.save_for_backward(x, features)
         ctx.inverse, ctx.used = inverse, (mean, variance)
         ctx.mark_non_differentiable(mean, variance)
@@ -90,8 +92,6 @@ class _Fused(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, None, None]:
-        from mshgnn.ops.backends.cpu.norm_kernels import normalize_rows_backward, standardize_backward
-
         x, features = ctx.saved_tensors
         if torch.is_grad_enabled():  # create_graph=True: the gradient must itself have one
             given = (None, None) if ctx.over_rows else ctx.used
@@ -100,8 +100,7 @@ class _Fused(torch.autograd.Function):
         rows, width = x.shape
         gradient, known = gradients[0].contiguous().numpy(), features.numpy()
         d_removed = np.empty((rows, 2), np.float32)
-        scale = (ctx.used[1] + EPSILON).rsqrt().numpy()
-        standardize_backward(gradient, known, width, scale, ctx.over_rows, d_removed)
+        standardize_backward(gradient, known, width, ctx.used[1].numpy(), EPSILON, ctx.over_rows, d_removed)
         result = torch.empty(rows, width)
         arguments = gradient, d_removed, known, ctx.inverse, result.numpy()
         _by_rows(rows, lambda low, high: normalize_rows_backward(low, high, *arguments))

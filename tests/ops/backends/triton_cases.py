@@ -61,8 +61,8 @@ def assert_good(case: Case) -> None:
     assert_as_good_as_plain_float32(case, aggregate=aggregate)
 
 
-@pytest.mark.parametrize("projections", [1, 7, 16])
-@pytest.mark.parametrize("rank", [0, 1, 2])
+@pytest.mark.parametrize("projections", [1, 7, 16, 33])
+@pytest.mark.parametrize("rank", [0, 1, 2, 5])
 @pytest.mark.parametrize("one_table", [False, True])
 def test_odd_sizes(projections: int, rank: int, one_table: bool) -> None:
     phases = draw_factored(NUM_NODES, NUM_NODES, projections=projections, rank=rank, one_table=one_table)
@@ -76,7 +76,7 @@ def test_frequency_sets(frequencies: tuple[float, ...]) -> None:
     assert_good(make_case(phases, KNOWN_EDGES, frequencies=frequencies, edge_phase=True, edge_weight=True))
 
 
-@pytest.mark.parametrize("degree", [1, 33, 1000])
+@pytest.mark.parametrize("degree", [1, 33, 1000, 10_000])
 def test_a_receiver_and_a_sender_of_any_degree(degree: int) -> None:
     hub = torch.zeros(degree, dtype=torch.long)
     leaves = torch.arange(degree) % 8

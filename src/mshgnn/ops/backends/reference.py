@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch_geometric.utils import softmax
 
-from mshgnn.ops.graph import Graph, ReceiverCSR, check_csr
+from mshgnn.ops.graph import Graph, ReceiverCSR, check_csr, sum_rows
 from mshgnn.ops.inputs import Generated, Inputs
 
 NAME = "reference"
@@ -58,11 +58,10 @@ def aggregate(inputs: Inputs) -> tuple[Tensor, Tensor | None]:
     if isinstance(inputs.graph, ReceiverCSR) and not torch.compiler.is_compiling():
         check_csr(inputs.graph.rowptr, inputs.graph.sender, inputs.phases.num_senders)
     psi = harmonic_encoding(edge_phases(inputs), inputs.frequencies)
-    receiver = inputs.graph.receiver
-    zeros = psi.new_zeros(inputs.graph.num_receivers, psi.size(-1))
+    receiver, count = inputs.graph.receiver, inputs.graph.num_receivers
     weighted = psi if inputs.edge_weight is None else inputs.edge_weight.unsqueeze(-1) * psi
-    total = zeros.index_add(0, receiver, weighted)
+    total = sum_rows(weighted, receiver, count)
     if inputs.gate is None:
         return total, None
     alpha = gate_values(psi @ inputs.gate, inputs.graph, inputs.gate_activation)
-    return total, zeros.index_add(0, receiver, alpha.unsqueeze(-1) * weighted)
+    return total, sum_rows(alpha.unsqueeze(-1) * weighted, receiver, count)

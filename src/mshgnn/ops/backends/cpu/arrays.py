@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,16 +13,17 @@ from torch import Tensor
 from mshgnn.ops.backends.cpu.plan import Chunk
 from mshgnn.ops.backends.cpu.threads import run_chunks
 from mshgnn.ops.graph import ReceiverCSR
-from mshgnn.ops.inputs import GateActivation, Inputs
+from mshgnn.ops.inputs import GATE_ACTIVATIONS, Inputs
 
 Floats = npt.NDArray[np.float32]
-GATINGS = ("none", *get_args(GateActivation))  # the kernels know them by number
+NOTHING: Floats = np.empty(0, np.float32)
+GATINGS = ("none", *GATE_ACTIVATIONS)  # the kernels know them by number
 SENDER_BLOCK = 2**13  # rows of sender gradients that one thread adds up at a time
 
 
 def flat(tensor: Tensor | None) -> Floats:
     """The numbers of a tensor in their order, nothing for ``None``."""
-    return np.empty(0, np.float32) if tensor is None else tensor.detach().contiguous().numpy().reshape(-1)
+    return NOTHING if tensor is None else tensor.detach().contiguous().numpy().reshape(-1)
 
 
 def gating_of(inputs: Inputs) -> int:
@@ -47,12 +47,11 @@ def are_doubling(frequencies: Tensor) -> bool:
     return all(2 * low == high for low, high in pairwise(frequencies.tolist()))
 
 
-def make_outputs(inputs: Inputs) -> tuple[Tensor, Tensor, tuple[Floats, Floats]]:
-    """Room for ``S`` and ``G`` (no rows without a gate), and the same as flat arrays."""
-    rows = inputs.phases.num_receivers
-    S = torch.empty(rows, inputs.out_channels)
-    G = torch.empty(0 if inputs.gate is None else rows, inputs.out_channels)
-    return S, G, (S.numpy().reshape(-1), G.numpy().reshape(-1))
+def make_outputs(inputs: Inputs) -> tuple[Tensor, Tensor | None, tuple[Floats, Floats]]:
+    """Room for ``S`` and, with a gate, ``G``, and the same as flat arrays."""
+    S = torch.empty(inputs.phases.num_receivers, inputs.out_channels)
+    G = None if inputs.gate is None else torch.empty_like(S)
+    return S, G, (flat(S), flat(G))
 
 
 def per_edge(inputs: Inputs) -> Iterator[tuple[str, Tensor | None]]:

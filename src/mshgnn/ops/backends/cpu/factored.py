@@ -61,23 +61,23 @@ def _prepare(inputs: Inputs) -> Kept:
     width = (rank + 1) * padded
     num_bands, doubling = inputs.frequencies.numel(), are_doubling(inputs.frequencies)
     common = rank <= KNOWN_RANK and num_bands == KNOWN_BANDS and doubling and padded == lanes and inputs.gate is None
-    receiver, edge_phase, gate = phases.receiver.detach(), inputs.edge_phase, inputs.gate
-    sender = receiver if phases.sender is None else phases.sender.detach()
+    receiver, sender, edge_phase, gate = phases.receiver, phases.sender, inputs.edge_phase, inputs.gate
     if more:
         receiver = _padded(receiver, F, more)
-        sender = receiver if phases.sender is None else _padded(sender, F, more)
-        edge_phase = None if edge_phase is None else _padded(edge_phase.detach(), F, more)
-        gate = None if gate is None else _padded(gate.detach().view(1, -1), F, more)
+        sender = None if sender is None else _padded(sender, F, more)
+        edge_phase = None if edge_phase is None else _padded(edge_phase, F, more)
+        gate = None if gate is None else _padded(gate.view(1, -1), F, more)
+    table, stride = flat(receiver), receiver.size(1)
+    senders = (table, stride, width) if sender is None else (flat(sender), width, 0)
     arguments = (
-        rank, F, padded, flat(receiver), receiver.size(1), flat(sender), sender.size(1),
-        width if phases.sender is None else 0, plan.rowptr, plan.senders, flat(edge_phase), flat(inputs.edge_weight),
-        flat(inputs.frequencies), doubling, flat(gate), gating_of(inputs),
+        rank, F, padded, table, stride, *senders, plan.rowptr, plan.senders, flat(edge_phase),
+        flat(inputs.edge_weight), flat(inputs.frequencies), doubling, flat(gate), gating_of(inputs),
     )  # fmt: skip
     return Kept(lanes, padded, Known(rank, num_bands) if common else None, plan, arguments)
 
 
-def forward(inputs: Inputs, keep: bool) -> tuple[Tensor, Tensor, Kept | None]:
-    """``S``, ``G`` (no rows without a gate), and with ``keep`` what the backward pass can use."""
+def forward(inputs: Inputs, keep: bool) -> tuple[Tensor, Tensor | None, Kept | None]:
+    """``S``, with a gate ``G``, and with ``keep`` what the backward pass can use."""
     kept = _prepare(inputs)
     S, G, outputs = make_outputs(inputs)
     kernel = factored_kernels(kept.lanes, kept.known).forward
@@ -91,7 +91,7 @@ def forward(inputs: Inputs, keep: bool) -> tuple[Tensor, Tensor, Kept | None]:
 
 
 def backward(
-    inputs: Inputs, grad_S: Tensor, grad_G: Tensor, needs: Mapping[str, bool], kept: Kept | None
+    inputs: Inputs, grad_S: Tensor, grad_G: Tensor | None, needs: Mapping[str, bool], kept: Kept | None
 ) -> dict[str, Tensor | None]:
     """The gradients that are needed, by the names of ``inputs.tensors()``."""
     phases = inputs.phases

@@ -155,8 +155,8 @@ def _prepare(inputs: Inputs) -> Layer:
     return Layer(lanes, num_projections, D, F, plan, x_receiver, by_feature, by_projection, arrays)
 
 
-def forward(inputs: Inputs, keep: bool) -> tuple[Tensor, Tensor, Kept | None]:
-    """``S``, ``G`` (no rows without a gate), and with ``keep`` what the backward pass can use if the graph is small."""
+def forward(inputs: Inputs, keep: bool) -> tuple[Tensor, Tensor | None, Kept | None]:
+    """``S``, with a gate ``G``, and with ``keep`` what the backward pass can use if the graph is small."""
     layer = _prepare(inputs)
     num_receivers, projection = inputs.phases.num_receivers, layer.padded_width * layer.padded_projections
     num_phases = layer.plan.senders.size * layer.padded_projections
@@ -181,7 +181,7 @@ def forward(inputs: Inputs, keep: bool) -> tuple[Tensor, Tensor, Kept | None]:
 
 
 def backward(
-    inputs: Inputs, grad_S: Tensor, grad_G: Tensor, needs: Mapping[str, bool], kept: Kept | None
+    inputs: Inputs, grad_S: Tensor, grad_G: Tensor | None, needs: Mapping[str, bool], kept: Kept | None
 ) -> dict[str, Tensor | None]:
     """The gradients that are needed, by the names of ``inputs.tensors()``."""
     layer = kept.layer if kept else _prepare(inputs)

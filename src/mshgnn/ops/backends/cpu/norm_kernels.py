@@ -68,41 +68,37 @@ def normalize_rows_backward(low, high, gradient, d_removed, features, inverse, r
             out[j] = scale * g[j] + shift + slope * normal[j]
 
 
-_STATISTICS: Any = "void(f4[:,::1],f8[::1],f8[::1])"
-_STANDARD: Any = "void(f4[:,::1],i8,f4[:,::1],f4[::1],f4[::1],f8)"
-_STANDARD_BACKWARD: Any = "void(f4[:,::1],f4[:,::1],i8,f4[::1],b1,f4[:,::1])"
-
-
-@compiled([_STATISTICS], nogil=True, boundscheck=False, error_model="numpy")
-def statistics(removed, mean, variance):
-    """Mean and variance of both columns, in double precision."""
-    rows = removed.shape[0]
-    for column in range(2):
-        total = 0.0
-        for v in range(rows):
-            total += removed[v, column]
-        mean[column] = total / rows
-        squares = 0.0
-        for v in range(rows):
-            shifted = removed[v, column] - mean[column]
-            squares += shifted * shifted
-        variance[column] = squares / rows
+_STANDARD: Any = "void(f4[:,::1],i8,f4[:,::1],f4[::1],f4[::1],f8,b1)"
+_STANDARD_BACKWARD: Any = "void(f4[:,::1],f4[:,::1],i8,f4[::1],f8,b1,f4[:,::1])"
 
 
 @compiled([_STANDARD], nogil=True, boundscheck=False, error_model="numpy")
-def standardize(removed, width, features, mean, variance, epsilon):
-    """Both columns, standardised, behind the normalised rows."""
+def standardize(removed, width, features, mean, variance, epsilon, over_rows):
+    """Both columns, standardised, behind the normalised rows: by the given numbers, or by their own, written there."""
+    rows = removed.shape[0]
     for column in range(2):
+        if over_rows:  # in double precision, rounded once
+            total = 0.0
+            for v in range(rows):
+                total += removed[v, column]
+            middle = total / rows
+            squares = 0.0
+            for v in range(rows):
+                shifted = removed[v, column] - middle
+                squares += shifted * shifted
+            mean[column] = middle
+            variance[column] = squares / rows
         scale = _f(1.0) / math.sqrt(variance[column] + _f(epsilon))
-        for v in range(removed.shape[0]):
+        for v in range(rows):
             features[v, width + column] = (removed[v, column] - mean[column]) * scale
 
 
 @compiled([_STANDARD_BACKWARD], nogil=True, boundscheck=False, error_model="numpy")
-def standardize_backward(gradient, features, width, scale, over_rows, d_removed):
+def standardize_backward(gradient, features, width, variance, epsilon, over_rows, d_removed):
     """The gradient of both columns before they were standardised, over the rows or by given numbers."""
     rows = gradient.shape[0]
     for column in range(2):
+        scale = _f(1.0) / math.sqrt(variance[column] + _f(epsilon))
         plain = 0.0
         along = 0.0
         if over_rows:
@@ -112,4 +108,4 @@ def standardize_backward(gradient, features, width, scale, over_rows, d_removed)
         plain, along = plain / rows, along / rows
         for v in range(rows):
             value = gradient[v, width + column] - plain - features[v, width + column] * along
-            d_removed[v, column] = value * scale[column]
+            d_removed[v, column] = value * scale

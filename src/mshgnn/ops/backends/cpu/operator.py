@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import torch
@@ -12,7 +13,7 @@ from mshgnn.ops.backends import reference
 from mshgnn.ops.backends.cpu.arrays import GATINGS, gating_of, graph_of
 from mshgnn.ops.backends.cpu.threads import safe_after_fork
 from mshgnn.ops.graph import ReceiverCSR, is_traced
-from mshgnn.ops.inputs import BESIDE_PHASES, Factored, Generated, Inputs
+from mshgnn.ops.inputs import BESIDE_PHASES, Factored, Generated, Inputs, Phases
 
 NAME = "fused"
 
@@ -39,44 +40,44 @@ def aggregate(inputs: Inputs) -> tuple[Tensor, Tensor | None]:
     """The kernels; see :func:`mshgnn.ops.harmonic_aggregate`."""
     if torch.compiler.is_compiling() or type(inputs.example) not in (Tensor, torch.nn.Parameter):
         S, G = _OPERATORS[type(inputs.phases)](*_flatten(inputs))
-    elif torch.is_grad_enabled():
-        S, G = _Eager.apply(inputs, *inputs.tensors().values())  # type: ignore[no-untyped-call]
-    else:
-        S, G, _ = _forward(inputs, False)
-    return S, G if inputs.gate is not None else None
+        return S, G if inputs.gate is not None else None
+    if torch.is_grad_enabled():
+        return _Eager.apply(inputs, *inputs.tensors().values())  # type: ignore[no-untyped-call]
+    S, G, _ = _forward(inputs, False)
+    return S, G
 
 
-def _runner(inputs: Inputs) -> Any:
-    """The module that runs this kind of phases; imported late, for numba takes a second."""
+@cache
+def _runner(full: bool) -> Any:
+    """The module that runs the full generator or the factored one; imported late, for numba takes a second."""
     from mshgnn.ops.backends.cpu import factored, generated
 
-    return generated if isinstance(inputs.phases, Generated) else factored
+    return generated if full else factored
 
 
 def _forward(inputs: Inputs, keep: bool) -> Any:
     with safe_after_fork():
-        return _runner(inputs).forward(inputs, keep)
+        return _runner(isinstance(inputs.phases, Generated)).forward(inputs, keep)
 
 
-def _backward(inputs: Inputs, grad_S: Tensor, grad_G: Tensor, needs: Mapping[str, bool], kept: Any) -> Any:
+def _backward(inputs: Inputs, grad_S: Tensor, grad_G: Tensor | None, needs: Mapping[str, bool], kept: Any) -> Any:
     with safe_after_fork():
-        return _runner(inputs).backward(inputs, grad_S, grad_G, needs, kept)
+        return _runner(isinstance(inputs.phases, Generated)).backward(inputs, grad_S, grad_G, needs, kept)
 
 
 class _Eager(torch.autograd.Function):
     """The operator without the dispatcher: a third of a millisecond less per step, a lot on small graphs."""
 
     @staticmethod
-    def forward(ctx: Any, inputs: Inputs, *tensors: Tensor | None) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, inputs: Inputs, *tensors: Tensor | None) -> tuple[Tensor, Tensor | None]:
         S, G, ctx.kept = _forward(inputs, any(ctx.needs_input_grad))
         ctx.save_for_backward(*tensors)
-        ctx.inputs = inputs.with_tensors(dict.fromkeys(inputs.tensors()))  # the graph and the choices alone
+        ctx.signature, ctx.rest = _SIGNATURES[type(inputs.phases)], _without_gradient(inputs)
         return S, G
 
     @staticmethod
-    def backward(ctx: Any, grad_S: Tensor, grad_G: Tensor) -> tuple[Tensor | None, ...]:
-        names = list(ctx.inputs.tensors())
-        inputs = ctx.inputs.with_tensors(dict(zip(names, ctx.saved_tensors, strict=True)))
+    def backward(ctx: Any, grad_S: Tensor, grad_G: Tensor | None) -> tuple[Tensor | None, ...]:
+        names, inputs = ctx.signature.names, ctx.signature.inputs((*ctx.saved_tensors, *ctx.rest))
         needs = dict(zip(names, ctx.needs_input_grad[1:], strict=True))
         kept, ctx.kept = ctx.kept, None  # used up: a second pass over a retained graph computes it again
         if torch.is_grad_enabled():
@@ -87,7 +88,7 @@ class _Eager(torch.autograd.Function):
 
 
 def _differentiable_gradients(
-    inputs: Inputs, grad_S: Tensor, grad_G: Tensor, needs: Mapping[str, bool]
+    inputs: Inputs, grad_S: Tensor, grad_G: Tensor | None, needs: Mapping[str, bool]
 ) -> dict[str, Tensor | None]:
     """The gradients through the reference, for ``create_graph=True``: they can be differentiated again."""
     # A view of each input: the same tensor may stand in two places, and each has its own gradient.
@@ -108,7 +109,7 @@ def _differentiable_gradients(
 class _Signature(NamedTuple):
     """The flat arguments of an operator: differentiable tensors, the graph's two, two numbers."""
 
-    kind: type[Generated] | type[Factored]
+    kind: type[Phases]
     names: Sequence[str]
     optional: frozenset[str]
 
@@ -130,20 +131,24 @@ class _Signature(NamedTuple):
 
 
 _PER_EDGE = frozenset({"edge_phase", "edge_weight", "gate"})
-_SIGNATURES = (
-    _Signature(
+_SIGNATURES: dict[type[Phases], _Signature] = {
+    Generated: _Signature(
         Generated,
         ("x_receiver", "x_sender", "weight", "bias", "phase", *BESIDE_PHASES),
         _PER_EDGE | {"phase"},
     ),
-    _Signature(Factored, ("receiver", "sender", *BESIDE_PHASES), _PER_EDGE | {"sender"}),
-)
+    Factored: _Signature(Factored, ("receiver", "sender", *BESIDE_PHASES), _PER_EDGE | {"sender"}),
+}
+
+
+def _without_gradient(inputs: Inputs) -> tuple[Tensor, Tensor, int, int]:
+    """The arguments of an operator that follow its differentiable tensors."""
+    graph = graph_of(inputs)
+    return graph.rowptr, graph.sender, gating_of(inputs), inputs.phases.num_projections
 
 
 def _flatten(inputs: Inputs) -> tuple[Any, ...]:
-    graph = graph_of(inputs)
-    tensors = inputs.tensors().values()
-    return (*tensors, graph.rowptr, graph.sender, gating_of(inputs), inputs.phases.num_projections)
+    return *inputs.tensors().values(), *_without_gradient(inputs)
 
 
 def _register(name: str, signature: _Signature) -> Any:
@@ -153,7 +158,7 @@ def _register(name: str, signature: _Signature) -> Any:
     def forward(*arguments: Any) -> tuple[Tensor, Tensor]:
         inputs = signature.inputs(arguments)
         S, G, _ = _forward(inputs, False)
-        return S, G
+        return S, S.new_empty(0, S.size(1)) if G is None else G
 
     def forward_shapes(*arguments: Any) -> tuple[Tensor, Tensor]:
         inputs = signature.inputs(arguments)
@@ -213,6 +218,6 @@ def _register(name: str, signature: _Signature) -> Any:
 
 
 _OPERATORS = {
-    Generated: _register("harmonic_aggregate", _SIGNATURES[0]),
-    Factored: _register("harmonic_aggregate_factored", _SIGNATURES[1]),
+    Generated: _register("harmonic_aggregate", _SIGNATURES[Generated]),
+    Factored: _register("harmonic_aggregate_factored", _SIGNATURES[Factored]),
 }

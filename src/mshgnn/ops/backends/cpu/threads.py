@@ -10,7 +10,7 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import torch
@@ -42,18 +42,20 @@ class _Team:
         """Whether the threads have stayed behind in the process that this one was forked off."""
         return self._forked or self._process != os.getpid()
 
-    @contextmanager
-    def none_if_lost(self) -> Iterator[None]:
+    def none_if_lost(self) -> AbstractContextManager[None]:
         """In a forked process, let torch's own operators keep to this thread, too; no other thread sees that."""
         threads = torch.get_num_threads()
         if threads == 1 or self._set_size is None or not self.is_lost():
-            yield
-            return
-        self._set_size(1)
+            return nullcontext()
+        return self._alone(self._set_size, threads)
+
+    @contextmanager
+    def _alone(self, set_size: Callable[[int], None], before: int) -> Iterator[None]:
+        set_size(1)
         try:
             yield
         finally:
-            self._set_size(threads)
+            set_size(before)
 
     def run(self, action: Callable[[], None], size: int) -> None:
         """Call ``action`` on ``size`` threads at once; on this thread alone without OpenMP and in a forked process."""
