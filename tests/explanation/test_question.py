@@ -49,7 +49,7 @@ def test_copies_of_a_graph_are_made_when_it_is_their_turn(monkeypatch: pytest.Mo
 
     def counted(nodes: torch.Tensor, *rest: object, **options: object) -> object:
         made.append(nodes)
-        return subgraph(nodes, *rest, **options)  # type: ignore[arg-type]
+        return subgraph(nodes, *rest, **options)
 
     monkeypatch.setattr("mshgnn.explanation.question.subgraph", counted)
     monkeypatch.setattr("mshgnn.explanation.question.MOST_ELEMENTS", 40)

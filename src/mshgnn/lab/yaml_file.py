@@ -38,7 +38,8 @@ class _StrictLoader(yaml.SafeLoader):
     def construct_whole(self, node: yaml.ScalarNode) -> int:
         """A whole number. Of hexadecimal digits, and of 1:59:59, PyYAML alone would read any amount."""
         if len(node.value) > MOST_DIGITS:
-            raise ValueError(f"a number of {len(node.value):,} digits")
+            problem = f"a number of {len(node.value):,} digits"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
         value: int = self.construct_yaml_int(node)
         return value
 
