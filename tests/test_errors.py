@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 from mshgnn.errors import LONGEST_LINE, UserError, did_you_mean
 
 
@@ -21,3 +23,9 @@ def test_a_line_that_is_not_too_long_stays_as_it_is() -> None:
 def test_the_nearest_word_or_all_of_them() -> None:
     assert did_you_mean("epoch", ["epochs", "seed"]) == "; did you mean 'epochs'?"
     assert did_you_mean("qqq", ["seed", "epochs"]) == "; valid: epochs, seed"
+
+
+def test_a_wrong_word_is_not_compared_with_millions() -> None:
+    started = time.monotonic()
+    assert did_you_mean("smiles", (f"column{number}" for number in range(2_000_000))).startswith("; valid: column0, ")
+    assert time.monotonic() - started < 5

@@ -126,3 +126,9 @@ def test_a_limit_may_have_a_unit(text: str, expected: int, monkeypatch: pytest.M
 def test_a_limit_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(UserError, match="--memory must be a number of bytes, got"):
         machine.parse_bytes(text, "--memory")
+
+
+def test_a_wrong_limit_of_the_environment_is_refused_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MSHGNN_MEMORY", "much")
+    with pytest.raises(UserError, match="MSHGNN_MEMORY must be a number of bytes"):
+        machine.use_memory(None)

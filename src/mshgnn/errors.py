@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
 
 LONGEST_LINE = 1_000
+MOST_CHOICES = 1_000
+"""So many words are compared with a wrong one; a damaged header may have millions, which would take minutes."""
 
 
 class UserError(ValueError):
@@ -32,6 +35,6 @@ def _shortened(line: str) -> str:
 
 def did_you_mean(word: str, valid: Iterable[str]) -> str:
     """``; did you mean 'x'?`` with the nearest valid word, or the list of valid words."""
-    choices = sorted(valid)
+    choices = sorted(islice(valid, MOST_CHOICES))
     close = get_close_matches(word, choices, n=1, cutoff=0.5)
     return f"; did you mean {close[0]!r}?" if close else f"; valid: {', '.join(choices)}"

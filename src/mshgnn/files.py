@@ -14,6 +14,8 @@ from typing import IO, Any
 from mshgnn.errors import UserError
 
 TEMPORARY = ".writing"
+MOST_DIGITS = 250
+"""So long may a whole number be, also in hexadecimal: a float can hold it, and Python can write it into an error."""
 
 
 def read_regular(path: Path) -> bytes:
@@ -38,9 +40,20 @@ def read_json(path: Path) -> Any:
     """The value in a JSON file, its shape unchecked; what is no JSON is one line."""
     text = read_text(path)
     try:
-        return json.loads(text)
+        return parse_json(text)
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is damaged: not JSON ({error})") from None
+
+
+def parse_json(text: str | bytes) -> Any:
+    """The value that a text stands for; ``ValueError`` for no JSON, ``RecursionError`` for one nested too deeply."""
+    return json.loads(text, parse_int=_whole)
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"a number of {len(digits):,} digits")
+    return int(digits)
 
 
 def check_writable(path: Path) -> None:

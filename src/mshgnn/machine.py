@@ -103,6 +103,7 @@ def use_memory(limit: str | None) -> None:
     """Keep freed blocks, for speed; take ``limit``, such as ``8G``, in this process and those that it starts."""
     if limit is not None:
         os.environ[MEMORY_VARIABLE] = str(parse_bytes(limit, "--memory"))
+    memory_limit()  # a wrong one is refused before the work, not in the middle of it
     keep_freed_blocks()
 
 

@@ -112,6 +112,8 @@ def test_own_graphs_run_and_runs_without_a_finished_fold_do_not_hide_the_others(
     code, _, err = cli("run", "mine.yaml", "--jobs", "1", "--set", "training.epochs=1", "--record", "out")
     assert code == 2
     assert "out/mine.json.gz: holds another experiment: training.epochs was 2, is now 1" in err
+    code, _, err = cli("run", "mine.yaml", "--jobs", "1", "--set", "training.epochs=1", "--record", "mine.yaml/x")
+    assert (code, "mine.yaml/x/mine.json.gz: cannot be written (" in err) == (2, True)
     assert sorted(Path("runs").iterdir()) == sorted([folder, unfinished])  # said before anything was run
 
 

@@ -153,3 +153,11 @@ def test_a_member_whose_name_is_no_text_is_one_line(tmp_path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(DataError, match=r"g\.npz: damaged or incomplete"):
         read_npz(path, {"edges": "f"})
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_what_packs_a_thousand_times_tighter_than_any_data_set_is_refused(tmp_path: Path, method: int) -> None:
+    with zipfile.ZipFile(tmp_path / "a.npz", "w", method) as archive:
+        archive.writestr("x.npy", b"1" * 1000)
+    with pytest.raises(DataError, match=r"a.npz: is compressed in a way that data sets never are"):
+        read_npz(tmp_path / "a.npz", {"x": "fiub"})

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from mshgnn.data import DataError
 from mshgnn.data.sources import store
 from mshgnn.data.sources.store import Kept, keep
 
@@ -111,3 +113,17 @@ def test_facts_are_plain_json(tmp_path: Path) -> None:
     raw = (tmp_path / "kept" / "data.safetensors").read_bytes()
     header = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])
     assert json.loads(header["__metadata__"]["mshgnn"])["facts"] == {"names": ["a", "b"]}
+
+
+def test_a_file_in_place_of_the_folder_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for place in (tmp_path / "file" / "kept", tmp_path / "file" / "deeper" / "kept"):
+        with pytest.raises(DataError, match=r"cannot write there \(.*\); set MSHGNN_DATA"):
+            keep(place, never)
+
+
+def test_a_pipe_in_place_of_prepared_data_is_not_waited_for(tmp_path: Path) -> None:
+    keep(tmp_path / "kept", build)
+    (tmp_path / "kept" / "sha256").unlink()
+    os.mkfifo(tmp_path / "kept" / "sha256")
+    assert same(keep(tmp_path / "kept", build))

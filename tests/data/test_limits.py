@@ -11,7 +11,10 @@ import pytest
 from data_helpers import SMALL, write_tu, write_tu_zip
 
 from mshgnn.data import DataError, load, load_own
-from mshgnn.data.limits import ALWAYS_ALLOWED, LIMITS, allowed, check_file, check_limit
+from mshgnn.data.limits import ALWAYS_ALLOWED, LIMITS, allowed, check_file, check_limit, size_of
+from mshgnn.data.readers.asked import Asked
+from mshgnn.data.readers.npz_graph import read_bare_npz
+from mshgnn.data.readers.tu_text import read_tu_folder
 from mshgnn.data.sources import upstream
 
 
@@ -65,16 +68,18 @@ def jsonl(*rows: object) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-STAR = {"edges": [[0, leaf] for leaf in range(1, 512)], "num_nodes": 512, "target": 0}
 EMPTY = {"edges": [], "num_nodes": 10**7, "target": 1}
 SPOKES = {"edges": [[0, leaf] for leaf in range(1, 51)], "num_nodes": 10**7, "target": 0}
 BOMBS = {
     "spokes.jsonl": (
         jsonl(SPOKES),
-        r"spokes.jsonl: \d+ bytes would become 2,040,000,000 in memory, more than 2,000 times",
+        r"spokes.jsonl: line 1: \d+ bytes would become 40,960,000,000 in memory, more than 2,000 times",
     ),
-    "wide.jsonl": (jsonl(EMPTY, STAR), "wide.jsonl: .* bytes in memory"),
-    "many.jsonl": (jsonl(*[EMPTY] * 150), "many.jsonl: line 101: .* bytes in memory"),
+    "many.jsonl": (jsonl(*[EMPTY | {"num_nodes": 10_000}] * 150), r"many.jsonl: line 3: 7,\d+ bytes would become"),
+    "vocabulary.jsonl": (
+        jsonl({"edges": [], "node_labels": [i % 9000 for i in range(90_000)], "target": 1}),
+        r"vocabulary.jsonl: \d+,\d+ bytes would become 3,240,000,000 in memory",
+    ),
     "node.jsonl": (jsonl(EMPTY | {"num_nodes": 10**9}), "line 1: 1,000,000,000 nodes"),
     "labels.jsonl": (
         jsonl({"edges": [], "node_labels": [f"l{i}" for i in range(40_000)], "target": 1}),
@@ -103,6 +108,17 @@ def test_a_small_file_does_not_become_gigabytes(tmp_path: Path, name: str, littl
         load_own(tmp_path / name)
     assert "\n" not in str(refused.value)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - little_memory < 700_000
+
+
+def test_a_line_of_too_many_nodes_is_left_out_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.jsonl").write_text(jsonl(EMPTY, *[EMPTY | {"num_nodes": 3, "target": n % 2} for n in range(4)]))
+    assert len(load_own(tmp_path / "mine.jsonl", on_error="skip")) == 4
+
+
+def test_a_link_that_leads_nowhere_has_no_size(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("123")
+    (tmp_path / "README").symlink_to("nowhere")
+    assert size_of(tmp_path) == 3
 
 
 def test_growth_can_be_raised_and_small_data_may_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,6 +169,31 @@ def test_a_bomb_is_named_as_the_user_knows_it(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(upstream, "download_url", lambda url, folder: shutil.copy(path, folder))
     with pytest.raises(DataError, match=r"^https://[^ ]*/MUTAG.zip: 200,\d+ bytes unpacked"):
         load("MUTAG", root=tmp_path / "root")
+
+
+def test_the_numbers_of_graphs_are_no_sizes(tmp_path: Path) -> None:
+    folder = write_tu(tmp_path, {"A": "1, 2\n2, 1\n", "graph_indicator": f"1\n{10**12}\n"})
+    with pytest.raises(DataError, match=r"line 2: graph 1000000000000 is not in 1..2"):
+        read_tu_folder(folder, "SMALL", needs_target=False)
+
+
+@pytest.mark.parametrize("width", [0, 1])
+def test_an_npz_of_zeros_is_not_millions_of_nodes(tmp_path: Path, width: int) -> None:
+    path = tmp_path / "zeros.npz"
+    np.savez_compressed(path, node_features=np.zeros((10**6, width), np.uint8), edges=np.zeros((0, 2), int))
+    with pytest.raises(DataError, match=r"zeros.npz: [\d,]+ bytes would become 4,096,000,000 in memory"):
+        read_bare_npz(path, Asked())
+
+
+def test_ids_that_a_parquet_file_only_counts(tmp_path: Path) -> None:
+    parquet, arrow = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    ids = np.arange(30_000)
+    for name, columns in (("nodes", {"id": ids, "target": ids % 2}), ("edges", {"a": ids[:1], "b": ids[1:2]})):
+        encoding = dict.fromkeys(columns, "DELTA_BINARY_PACKED")
+        path = tmp_path / f"{name}.parquet"
+        parquet.write_table(arrow.table(columns), path, use_dictionary=False, column_encoding=encoding)
+    with pytest.raises(DataError, match=r"nodes.parquet: [\d,]+ bytes would become 122,880,000 in memory"):
+        load_own(tmp_path)
 
 
 def test_a_table_of_too_many_numbers_is_refused_while_it_is_looked_at(

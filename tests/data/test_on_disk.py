@@ -146,6 +146,7 @@ def test_numbers_without_classes_are_regressed(tmp_path: Path) -> None:
         ({"edge_index": np.zeros((3, 2), dtype=np.int64)}, r"edge_index.npy: must be int32 or int64 \[2, edges\]"),
         ({"y": np.zeros(29, dtype=np.int64)}, "y.npy: one row for each of 30 nodes"),
         ({"y": np.array(["a"] * 30)}, "y.npy: one row for each of 30 nodes"),
+        ({"y": np.zeros((30, 0))}, "y.npy: one row for each of 30 nodes"),
         ({"split": np.zeros((30,))}, "split.npy: one row for each of 30 nodes"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from torch_geometric.data import Data
+from torch_geometric.utils import subgraph
 
 from mshgnn.explanation.fidelity import DRAWS, Fidelity, Ruler, beaten
 from mshgnn.explanation.methods import METHODS
@@ -41,6 +42,20 @@ def test_a_link_is_both_ways_of_an_edge() -> None:
     asked = question()
     assert asked.links.tolist() == [[0, 0, 1, 2, 3, 4], [1, 5, 2, 3, 4, 5]]
     assert asked.per_link(torch.ones(12)).tolist() == [2.0] * 6
+
+
+def test_copies_of_a_graph_are_made_when_it_is_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, made, seen = question(), [], []
+
+    def counted(nodes: torch.Tensor, *rest: object, **options: object) -> object:
+        made.append(nodes)
+        return subgraph(nodes, *rest, **options)
+
+    monkeypatch.setattr("mshgnn.explanation.question.subgraph", counted)
+    monkeypatch.setattr("mshgnn.explanation.question.MOST_ELEMENTS", 40)
+    asked.model.register_forward_hook(lambda *_: seen.append(len(made)))
+    assert len(asked.scores_with([torch.ones(6, dtype=torch.bool)] * 6)) == 6
+    assert seen == [3, 5, 6]  # of 6 nodes and 12 edges, two fit
 
 
 def test_nodes_go_with_their_edges() -> None:

@@ -87,6 +87,14 @@ def test_a_mistake_is_one_line_that_says_where(tmp_path: Path, old: str, new: st
     assert message in text or message.startswith("name")
 
 
+@pytest.mark.parametrize(("names", "options"), [(100, 0), (50, 5000)])
+def test_few_words_that_mean_millions_of_values_are_refused(tmp_path: Path, names: int, options: int) -> None:
+    many = "{" + ", ".join(f"n{number}: " for number in range(names)) + "}"
+    recipe = "{model: {" + ", ".join(f"o{number}: 1" for number in range(options)) + "}}"
+    with pytest.raises(ExperimentError, match=rf"make {names**2:,} cells, more than can be held at once"):
+        load(tmp_path, f"datasets: {many}\nmodels: {many}\nrecipe: {recipe}")
+
+
 def test_an_empty_suite_and_a_pattern_for_one_experiment_are_mistakes(tmp_path: Path) -> None:
     with pytest.raises(ExperimentError, match="models must be a mapping"):
         load(tmp_path, "datasets: {MUTAG: {}}\nmodels: {}")

@@ -31,6 +31,10 @@ MERGES = "m0: &m0 {k: 1}\n" + "".join(f"m{i}: &m{i} {{<<: [*m{i - 1}, *m{i - 1}]
         ("a: 1\n" * 2, "line 2 not valid YAML: key 'a' is given twice"),
         ("a: '" + "x" * MAX_BYTES + "'", "is too large"),
         ("a: \x07", "not valid YAML"),
+        ("a: 0x" + "f" * 6000, "line 1 not valid YAML: a number of 6,002 digits"),
+        ("a: " + "1:" * 100_000 + "1", "line 1 not valid YAML: a number of 200,001 digits"),
+        ("a: " + "1:" * 1000 + "1.5", "too large"),
+        ("a: " + "9" * 400, "line 1 not valid YAML: a number of 400 digits"),
     ],
 )
 def test_a_hostile_text_is_one_line_and_quick(tmp_path: Path, text: str, message: str) -> None:

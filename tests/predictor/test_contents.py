@@ -106,6 +106,16 @@ def test_an_older_folder_has_less_and_a_damaged_one_is_refused(harmonic: Path, t
     (old / "shown.json.gz").write_bytes(b"nonsense")
     with pytest.raises(UserError, match=r"shown\.json\.gz is damaged"):
         subject_of_model(old)
-    (old / "metrics.json").write_text(json.dumps({"metric": "accuracy"}))
-    with pytest.raises(UserError, match=r"metrics\.json is damaged"):
-        subject_of_model(old)
+    metrics = json.loads((old / "metrics.json").read_text())
+    missing = {"metric": "accuracy"}
+    odd = ({"controls": [1]}, {"controls": {"a": {"per_fold": ["x"]}}}, {"environment": 3})
+    for damaged in (missing, metrics | {"per_fold": [10**400]}, *(metrics | wrong for wrong in odd)):
+        (old / "metrics.json").write_text(json.dumps(damaged))
+        with pytest.raises(UserError, match=r"metrics\.json is damaged"):
+            subject_of_model(old)
+    (old / "metrics.json").write_text(json.dumps(metrics))
+    report = json.loads((old / "model_0" / "fold.json").read_text())
+    for epoch in (0, 99, 1.5, 10**400):
+        (old / "model_0" / "fold.json").write_text(json.dumps(report | {"chosen_epoch": epoch}))
+        with pytest.raises(UserError, match=r"fold\.json is damaged"):
+            subject_of_model(old)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.torch import load_file, save_file
 
 from mshgnn.data import DataError
 from mshgnn.data.readers.asked import Asked, Row
@@ -292,6 +293,36 @@ def test_a_damaged_or_foreign_folder_is_refused(trained: Path, tmp_path: Path) -
         with pytest.raises(UserError, match=message):
             Ensemble.load(copy)
         shutil.rmtree(copy)
+
+
+@pytest.mark.parametrize("change", ["narrow", "empty", "whole numbers", "schema", "member"])
+def test_files_of_another_model_in_a_folder_are_refused(trained: Path, tmp_path: Path, change: str) -> None:
+    import shutil
+
+    copy = shutil.copytree(trained, tmp_path / "copy")
+    path = copy / "model_0" / "reach.safetensors"
+    reach = load_file(path)
+    if change == "narrow":
+        save_file({key: value[..., :1].contiguous() for key, value in reach.items()}, path)
+    elif change == "empty":
+        save_file(reach | {"references": reach["references"][:0]}, path)
+    elif change == "whole numbers":
+        save_file({key: value.long() for key, value in reach.items()}, path)
+    else:
+        path = copy / "schema.json" if change == "schema" else copy / "model_0" / "schema.json"
+        path.write_text(path.read_text().replace('"graph"', '"node"'))
+    (tmp_path / "new.csv").write_text("smiles\nCCO\n")
+    with pytest.raises(UserError, match=r"is damaged: |of another model|is not that of its members"):
+        predict_file(Ensemble.load(copy), tmp_path / "new.csv", tmp_path / "out.csv")
+
+
+def test_rows_are_held_by_what_they_are_to_take(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "new.csv").write_text("smiles\n" + "CCO\n" * 10)
+    model = Ensemble.load(trained)
+    assert [len(piece.rows) for piece in predicted(model, tmp_path / "new.csv")] == [10]
+    of_node = 4 * sum(member.model.in_channels for member in model.members)
+    monkeypatch.setattr("mshgnn.predictor.predict.CHUNK_BYTES", 4 * of_node)
+    assert max(len(piece.rows) for piece in predicted(model, tmp_path / "new.csv")) <= 2
 
 
 def test_nodes_of_an_npz_are_trained_predicted_and_evaluated(tmp_path: Path) -> None:

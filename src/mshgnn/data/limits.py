@@ -32,6 +32,8 @@ FLOAT = 4
 """Bytes of one feature."""
 ALWAYS_ALLOWED = 10**8
 """Bytes of tensors that any file may become."""
+NODE_BYTES = 4096
+"""What a node takes once a model works on it: its features, and its hidden numbers in every layer."""
 
 
 def allowed(name: LimitName) -> int:
@@ -60,7 +62,7 @@ def check_limit(name: LimitName, amount: int, where: str | Path) -> None:
             f"{where}: {amount:,} {unit}, more than the limit of {limit:,}; if it is meant, {VARIABLE}={name}={amount}"
         )
     if name == "memory" and isinstance(where, Path) and where.exists():  # a table in memory has a name alone
-        check_growth(amount, _size(where), where)
+        check_growth(amount, size_of(where), where)
 
 
 def check_growth(num_bytes: int, source_bytes: int, where: str | Path) -> None:
@@ -74,10 +76,18 @@ def check_growth(num_bytes: int, source_bytes: int, where: str | Path) -> None:
         )
 
 
-def _size(path: Path) -> int:
+def check_nodes(nodes: int, source_bytes: int, where: str | Path, *, columns: int = 0) -> None:
+    """Refuse many nodes that were said in few words: a number counts them, or a compressed array of zeros.
+
+    ``columns`` are those of their features, where it is known that they will be many.
+    """
+    check_growth(nodes * max(NODE_BYTES, FLOAT * columns), source_bytes, where)
+
+
+def size_of(path: Path) -> int:
     """The bytes of a file, or of the files in a folder."""
     files = path.iterdir() if path.is_dir() else [path]
-    return sum(file.stat().st_size for file in files)
+    return sum(file.stat().st_size for file in files if file.is_file())  # a link may lead nowhere
 
 
 def check_file(path: Path) -> None:

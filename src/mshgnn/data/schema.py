@@ -21,6 +21,7 @@ from mshgnn.data.dataset import METRICS, DataError, GraphDataset, Metric, Object
 from mshgnn.data.limits import FLOAT, check_file, check_growth, check_limit
 from mshgnn.data.mapped import MAPPED
 from mshgnn.errors import did_you_mean
+from mshgnn.files import parse_json
 
 Label = int | str
 Unseen = Literal["other", "error"]
@@ -86,7 +87,7 @@ class Schema:
         """How many of the last node features are one-hot labels."""
         return len(self.node_labels) + (self.unseen == "other") if self.node_labels else 0
 
-    def one_hot(self, labels: Sequence[Label], where: str) -> Tensor:
+    def one_hot(self, labels: Sequence[Label], where: str | Path) -> Tensor:
         """Labels as float32 ``[n, vocabulary]``, with the ``other`` column last; an unseen one is never mistaken."""
         width = self.label_columns
         check_limit("columns", width, f"{where}: different node labels")
@@ -100,7 +101,7 @@ class Schema:
         rows[torch.arange(len(labels)), torch.tensor(codes, dtype=torch.long) % width] = 1.0  # -1 is the last
         return rows
 
-    def degrees(self, edge_index: Tensor, num_nodes: int, where: str) -> Tensor:
+    def degrees(self, edge_index: Tensor, num_nodes: int, where: str | Path) -> Tensor:
         """One-hot degrees, ``degree_cap + 1`` columns."""
         cap = self.degree_cap or 0
         check_limit("memory", FLOAT * num_nodes * (cap + 1), where)
@@ -108,7 +109,7 @@ class Schema:
         counts = torch.bincount(edge_index[1], minlength=num_nodes).clamp(max=cap)
         return torch.nn.functional.one_hot(counts, cap + 1).to(torch.float32)
 
-    def features(self, raw: Data, where: str) -> Tensor:
+    def features(self, raw: Data, where: str | Path) -> Tensor:
         """The columns of a graph as it stands in a file: ``x`` as numbers, or ``labels``, or both, or neither."""
         x: Tensor | None = raw.get("x")
         labels: Sequence[Label] | None = raw.get("labels")
@@ -133,7 +134,7 @@ class Schema:
             hint = did_you_mean(name, self.class_names)
             raise DataError(f"{where}: class {name!r} was not in the training data{hint}") from error
 
-    def scaled(self, x: Tensor, where: str) -> Tensor:
+    def scaled(self, x: Tensor, where: str | Path) -> Tensor:
         """Node features in the units of the training part."""
         if not self.feature_mean:
             return x
@@ -186,7 +187,7 @@ class Schema:
     def from_json(cls, text: str, where: str | Path = "schema") -> Schema:
         """Read and check; one of another version, an unknown key or a value of another kind is refused."""
         try:
-            content = json.loads(text)
+            content = parse_json(text)
         except (ValueError, RecursionError) as error:
             raise DataError(f"{where}: not JSON ({error})") from error
         if not isinstance(content, dict) or content.pop("version", None) != VERSION:

@@ -18,6 +18,7 @@ from mshgnn.data.dataset import DataError, GraphDataset
 from mshgnn.data.sources.archives import read_npz
 from mshgnn.data.sources.store import mirror
 from mshgnn.data.targets import is_missing
+from mshgnn.files import parse_json
 
 SOURCES = ("default", "fair-comparison", "tuned", "inside", "own", "cross-validation")
 OWN_SEED = 20260101
@@ -161,7 +162,7 @@ def _given_file(dataset: GraphDataset, source: str) -> Path:
 
 def _fair_comparison(path: Path) -> list[Split]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parse_json(path.read_text(encoding="utf-8"))
         return [
             Split(
                 _indices(fold["model_selection"][0]["train"]),

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from mshgnn.data.dataset import METRICS, DataError, Metric, Objective, Task
-from mshgnn.data.limits import check_limit
+from mshgnn.data.limits import FLOAT, check_growth, check_limit
 from mshgnn.errors import did_you_mean
 
 MANY_CLASSES = 20
@@ -56,6 +56,7 @@ def settle(name: str, task: Task, values: Tensor, wish: Wish) -> Targets:
     if objective in ("classify", "rank"):
         classes = _classes(name, task, values)
         num_classes, class_names = _class_names(name, int(classes.max()) + 1, wish)
+        check_growth(FLOAT * len(classes) * num_classes, values.nbytes, name)  # of outputs: one for each of both
         if objective == "rank" and num_classes != 2:
             raise DataError(f"{name}: {metric} ranks two classes, not {num_classes}")
         return Targets(classes, objective, metric, num_classes, class_names, wish.target_names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -124,35 +124,37 @@ class Question:
     @torch.no_grad()
     def scores_with(self, kept: Sequence[Tensor]) -> Tensor:
         """The scores ``[n]`` when only these nodes are there, each a mask ``[N]``; with them go their edges."""
-        graphs, items = [], []
-        for nodes in kept:
-            edges, attributes = subgraph(
-                nodes, self.graph.edge_index, self.graph.get("edge_attr"), relabel_nodes=True, num_nodes=self.num_nodes
-            )
-            graphs.append(Data(x=self.graph.x[nodes], edge_index=edges, edge_attr=attributes))
-            items.append(0 if self.node is None else int(nodes[: self.node].sum()))
-        return self._scores(graphs, items)
+        return self._scores(map(self._with, kept))
+
+    def _with(self, nodes: Tensor) -> tuple[Data, int]:
+        """The graph of these nodes alone, and the place of the item in it."""
+        edges, attributes = subgraph(
+            nodes, self.graph.edge_index, self.graph.get("edge_attr"), relabel_nodes=True, num_nodes=self.num_nodes
+        )
+        item = 0 if self.node is None else int(nodes[: self.node].sum())
+        return Data(x=self.graph.x[nodes], edge_index=edges, edge_attr=attributes), item
 
     @torch.no_grad()
     def scores_without_link(self) -> Tensor:
         """The score ``[L]`` when one link is missing."""
-        graphs = []
-        attributes = self.graph.get("edge_attr")
-        for link in range(self.links.size(1)):
-            there = self.link_of_edge != link
-            left = None if attributes is None else attributes[there]
-            graphs.append(Data(x=self.graph.x, edge_index=self.graph.edge_index[:, there], edge_attr=left))
-        return self._scores(graphs, [self.node or 0] * len(graphs))
+        return self._scores(map(self._without_link, range(self.links.size(1))))
 
-    def _scores(self, graphs: Sequence[Data], items: Sequence[int]) -> Tensor:
+    def _without_link(self, link: int) -> tuple[Data, int]:
+        there = self.link_of_edge != link
+        attributes = self.graph.get("edge_attr")
+        left = None if attributes is None else attributes[there]
+        return Data(x=self.graph.x, edge_index=self.graph.edge_index[:, there], edge_attr=left), self.node or 0
+
+    def _scores(self, graphs: Iterable[tuple[Data, int]]) -> Tensor:
+        """Of graphs with the place of the item in each; they are made when it is their turn."""
         found = []
-        for first, last in _chunks(graphs):
-            batch = on_device_of(self.model, Batch.from_data_list(list(graphs[first:last])))
+        for piece in _pieces(graphs):
+            batch = on_device_of(self.model, Batch.from_data_list([graph for graph, _ in piece]))
             outputs = self.model.eval()(
-                batch.x, batch.edge_index, batch.batch, edge_attr=batch.get("edge_attr"), batch_size=last - first
+                batch.x, batch.edge_index, batch.batch, edge_attr=batch.get("edge_attr"), batch_size=len(piece)
             ).cpu()
             if self.node is not None:
-                outputs = outputs[batch.ptr[:-1].cpu() + torch.tensor(items[first:last])]
+                outputs = outputs[batch.ptr[:-1].cpu() + torch.tensor([item for _, item in piece])]
             found.append(self.score.of_outputs(outputs))
         return torch.cat(found) if found else torch.empty(0)
 
@@ -224,14 +226,16 @@ def frozen(model: nn.Module) -> Iterator[None]:
             parameter.requires_grad_(True)
 
 
-def _chunks(graphs: Sequence[Data]) -> Iterator[tuple[int, int]]:
-    """Where to cut so that each piece has ``MOST_ELEMENTS`` at most, or one graph."""
-    first = size = 0
-    for place, graph in enumerate(graphs):
+def _pieces(graphs: Iterable[tuple[Data, int]]) -> Iterator[list[tuple[Data, int]]]:
+    """Some graphs at a time: ``MOST_ELEMENTS`` at most, or one graph."""
+    piece: list[tuple[Data, int]] = []
+    size = 0
+    for graph, item in graphs:
         more = int(graph.x.size(0)) + int(graph.edge_index.size(1))
-        if place > first and size + more > MOST_ELEMENTS:
-            yield first, place
-            first, size = place, 0
+        if piece and size + more > MOST_ELEMENTS:
+            yield piece
+            piece, size = [], 0
+        piece.append((graph, item))
         size += more
-    if graphs:
-        yield first, len(graphs)
+    if piece:
+        yield piece

@@ -172,11 +172,8 @@ def _explain(source: str, detail: ErrorDetails) -> str:
 
 
 def _short(value: object) -> str:
-    """A value as an error shows it: not all of its four hundred digits."""
-    try:
-        text = repr(value)
-    except ValueError:  # Python writes no more than some thousand digits of a number
-        return "a number of thousands of digits"
+    """A value as an error shows it: not all of its two hundred digits."""
+    text = repr(value)
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}… ({len(text)} characters)"
 
 

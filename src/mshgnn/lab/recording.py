@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mshgnn.files import check_writable
 from mshgnn.lab.errors import ExperimentError, StoreError
 from mshgnn.lab.experiment import check_experiment
 from mshgnn.records.codec import first_difference
@@ -27,6 +28,7 @@ def record_run(run: Run, target: Path) -> Path:
 def record_path(name: str, now: Mapping[str, Any], target: Path) -> Path:
     """The file of an experiment's record, given what decides its numbers; refused if it holds another's."""
     path = target if target.name.endswith(ENDINGS) else target / f"{name}.json.gz"
+    check_writable(path)
     if path.exists() and (difference := _difference(load_record(path).info, now)):
         raise StoreError(f"{path}: holds another experiment: {difference}; name another file")
     return path

@@ -38,6 +38,10 @@ KEYS = ("name", "about", "recipe", *SECTIONS, "cells")
 PIECES = ("about", "dataset", "model", "training", "splits", "folds", "seeds")
 TAKEN_BACK = "default"
 
+MAX_CELLS = 5_000
+MAX_VALUES = 10**7
+"""How many values all cells together may stand for; few words name many of both."""
+
 Piece = Mapping[str, Any]
 
 
@@ -68,6 +72,7 @@ def suite_cells(content: Mapping[str, Any], path: Path) -> dict[str, dict[str, A
     name = content.get("name", path.stem)
     recipe = _piece(content.get("recipe"), f"{path}: recipe")
     datasets, models, exceptions = (_pieces(content, section, path) for section in (*SECTIONS, "cells"))
+    _check_size(len(datasets) * len(models), content, path)
     cells = {}
     for dataset, of_dataset in datasets.items():
         for model in _models_of(of_dataset, models, f"{path}: datasets.{dataset}"):
@@ -85,6 +90,18 @@ def suite_cells(content: Mapping[str, Any], path: Path) -> dict[str, dict[str, A
         if not any(fnmatchcase(key, pattern) for key in cells):
             raise ExperimentError(f"{path}: cells.{pattern}: no such cell{did_you_mean(pattern, cells)}")
     return cells
+
+
+def _check_size(cells: int, content: Piece, path: Path) -> None:
+    """Refuse a suite of more cells than anybody runs before there are any."""
+    if cells > MAX_CELLS or cells * _count(content) > MAX_VALUES:
+        raise ExperimentError(f"{path}: its data sets and models make {cells:,} cells, more than can be held at once")
+
+
+def _count(value: object) -> int:
+    """How many values there are in a value."""
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return 1 + sum(map(_count, inner))
 
 
 def _pieces(content: Mapping[str, Any], section: str, path: Path) -> dict[str, Piece]:

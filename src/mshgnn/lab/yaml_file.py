@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from mshgnn.files import MOST_DIGITS
 from mshgnn.lab.errors import ExperimentError
 
 MAX_BYTES = 256 * 1024
@@ -34,7 +35,16 @@ class _StrictLoader(yaml.SafeLoader):
             seen.add(key)
         return super().construct_mapping(node, deep)
 
+    def construct_whole(self, node: yaml.ScalarNode) -> int:
+        """A whole number. Of hexadecimal digits, and of 1:59:59, PyYAML alone would read any amount."""
+        if len(node.value) > MOST_DIGITS:
+            problem = f"a number of {len(node.value):,} digits"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+        value: int = self.construct_yaml_int(node)
+        return value
 
+
+_StrictLoader.add_constructor("tag:yaml.org,2002:int", _StrictLoader.construct_whole)
 _StrictLoader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(r"^[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9_]+)[eE][-+]?[0-9]+$"),
@@ -54,7 +64,7 @@ def parse(text: str) -> Any:
         return loader.construct_document(node)
     except RecursionError:
         raise yaml.YAMLError("it is nested too deeply") from None
-    except ValueError as error:  # a date or a number that Python cannot hold
+    except (ValueError, OverflowError) as error:  # a date or a number that Python cannot hold
         raise yaml.YAMLError(str(error)) from None
     except (LookupError, AttributeError):  # what PyYAML raises for !!bool maybe, !!int "", !!timestamp never
         raise yaml.YAMLError("a value is not of the type that its tag says") from None

@@ -14,7 +14,7 @@ from safetensors.torch import load, save_file
 from torch import Tensor, nn
 
 from mshgnn.errors import UserError
-from mshgnn.files import read_regular
+from mshgnn.files import parse_json, read_regular
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
@@ -39,7 +39,7 @@ def read_config(folder: Path) -> tuple[str, dict[str, Any]]:
     """The name and the options of a saved model, as they were written: whoever builds it checks them."""
     path = folder / CONFIG_FILE
     try:
-        config = json.loads(read_regular(path).decode())
+        config = parse_json(read_regular(path).decode())
     except OSError as error:
         raise UserError(f"{path} cannot be read, so this is no saved mshgnn model: {error}") from None
     except (ValueError, RecursionError) as error:

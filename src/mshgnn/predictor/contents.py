@@ -80,9 +80,11 @@ def _metrics(folder: Path) -> dict[str, Any]:
         raise UserError(f"{folder}: there is no metrics.json in it; run mshgnn train again to finish it")
     content: dict[str, Any] = read_json(path)
     try:
-        _measured("", content)
-        return {"controls": {}, "interrupted": False, "environment": {}, **content}
-    except (ValueError, TypeError, KeyError) as error:
+        whole: dict[str, Any] = {"controls": {}, "interrupted": False, "environment": {}, **content}
+        for figures in (whole, *whole["controls"].values()):
+            _measured("", figures)
+        return whole | {"environment": dict(whole["environment"])}
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise UserError(f"{path} is damaged: {error}") from None
 
 

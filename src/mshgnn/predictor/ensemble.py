@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -61,6 +62,9 @@ class Ensemble:
         if widths != {expected}:
             given = ", ".join(map(str, sorted(widths)))
             raise UserError(f"{folder}: the weights give {given} outputs, schema.json names {expected}")
+        said = attrgetter("task", "objective", "class_names", "target_names")
+        if any(said(member.schema) != said(schema) for member in members):
+            raise UserError(f"{folder}: schema.json is not that of its members")
         calibration = Calibration.load(folder)
         if calibration is not None and len(calibration.half_widths) != expected:
             found = len(calibration.half_widths)

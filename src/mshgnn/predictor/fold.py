@@ -85,6 +85,8 @@ class FoldReport:
                 if not math.isfinite(content[key]):
                     raise ValueError(f"{key} is {content[key]}")
             report = cls(**content)
+            if report.chosen_epoch not in range(1, len(report.train_loss) + 1):
+                raise ValueError(f"its chosen epoch is {report.chosen_epoch} of {len(report.train_loss)}")
             if report.kept and not NAME.fullmatch(report.kept):
                 raise ValueError(f"it names {report.kept[:40]!r}")
             return report

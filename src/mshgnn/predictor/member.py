@@ -61,8 +61,22 @@ class Reach(NamedTuple):
         usual = torch.quantile(reach.distance(held_out), 0.99).clamp(min=1e-6).reshape(1)
         return reach._replace(usual=usual)
 
+    def check(self) -> None:
+        """Refuse, as a ``ValueError``, tensors that are no reach: a file may hold any."""
+        width = self.mean.numel()
+        shapes = [list(tensor.shape) for tensor in self]
+        if len(self.references) == 0 or shapes != [[len(self.references), width], [width], [width], [1]]:
+            raise ValueError(f"its shapes are {shapes}")
+        if {tensor.dtype for tensor in self} != {torch.float32}:
+            raise ValueError(f"it holds {', '.join(sorted({str(tensor.dtype) for tensor in self}))}")
+
     def distance(self, embeddings: Tensor) -> Tensor:
         """``[n]``: to the nearest reference, in units of ``usual``."""
+        if embeddings.size(1) != self.mean.numel():
+            raise UserError(
+                f"{REACH_FILE} is of another model: it measures {self.mean.numel()} numbers of an embedding, which has "
+                f"{embeddings.size(1)}"
+            )
         scaled = (embeddings - self.mean) / self.std
         # Of matrix products it would depend on how many rows there are.
         apart = torch.cdist(scaled, self.references, compute_mode="donot_use_mm_for_euclid_dist")
@@ -151,10 +165,14 @@ class Member:
         path = folder / REACH_FILE
         try:
             reach = Reach(**load(read_regular(path)))
+            reach.check()
         except OSError as error:
             raise UserError(f"{path} cannot be read: {error.strerror}") from None
         except (SafetensorError, TypeError, ValueError) as error:
             raise UserError(f"{path} is damaged: {error}") from None
+        outputs = model.options["out_channels"]
+        if model.task != schema.task or (schema.objective == "regress" and len(schema.target_std) != outputs):
+            raise UserError(f"{folder}: {SCHEMA_FILE} is of another model: {schema.task}, {schema.objective}")
         return cls(model, schema, reach)
 
 

@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from torch import Tensor
 from torch_geometric.data import Data
 
 from mshgnn.data.dataset import DataError
+from mshgnn.data.limits import FLOAT
 from mshgnn.data.readers.asked import Asked, Cell, Row
 from mshgnn.data.readers.node_tables import node_tables, read_bare_nodes
 from mshgnn.data.readers.npz_graph import read_bare_npz
 from mshgnn.data.readers.on_disk import is_on_disk, read_bare_on_disk
-from mshgnn.data.readers.stream import NODE_BYTES, columns_of, read_bare_line, stream_rows
+from mshgnn.data.readers.stream import columns_of, read_bare_line, stream_rows
 from mshgnn.data.readers.table import is_table
 from mshgnn.errors import Failure
 from mshgnn.files import written
@@ -25,7 +27,7 @@ from mshgnn.predictor.ensemble import Ensemble, OnError, Prediction
 from mshgnn.predictor.output import check_out
 
 CHUNK, CHUNK_BYTES = 500, 2**26
-"""Rows that are in memory at once, and about what they may take, unless one alone takes more."""
+"""Rows that are in memory at once, and what their graphs may take, unless one alone takes more."""
 BARE_NODES = {".jsonl": read_bare_line, ".npz": read_bare_npz}
 """Files of one graph whose nodes are numbered, by their ending."""
 NOTHING = Prediction(torch.empty(0, 0), torch.empty(0, 0), torch.empty(0), ())
@@ -68,7 +70,8 @@ def predicted(model: Ensemble, path: Path, *, on_error: OnError = "skip", chunk:
         rows, found = _node_rows(model, path)
         yield Chunk(rows, range(len(rows)), [""] * len(rows), found)
         return
-    for rows in _chunks(stream_rows(path, model.asked(on_error)), chunk):
+    columns = sum(member.model.in_channels for member in model.members)
+    for rows in _chunks(stream_rows(path, model.asked(on_error)), chunk, FLOAT * columns):
         problems: list[str] = []
         encoded: list[tuple[Data, ...]] = []
         for row in rows:
@@ -158,13 +161,16 @@ def predict_file(model: Ensemble, path: Path, out: Path, *, on_error: OnError = 
     return Written(total, failed, first, beyond)
 
 
-def _chunks(rows: Iterator[Row], size: int) -> Iterator[list[Row]]:
-    """So many rows at a time, fewer where they are large."""
+def _chunks(rows: Iterator[Row], size: int, node_bytes: int) -> Iterator[list[Row]]:
+    """So many rows at a time, fewer where they are large: a node is to take ``node_bytes`` besides what was read."""
     piece: list[Row] = []
     held = 0
     for row in rows:
         piece.append(row)
-        held += sum(map(len, row.cells.values())) + (NODE_BYTES * int(row.graph.num_nodes) if row.graph else 0)
+        held += sum(map(len, row.cells.values()))
+        if row.graph is not None:
+            held += node_bytes * int(row.graph.num_nodes)
+            held += sum(value.nbytes for _, value in row.graph if isinstance(value, Tensor))
         if len(piece) == size or held > CHUNK_BYTES:
             yield piece
             piece, held = [], 0

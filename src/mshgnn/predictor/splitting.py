@@ -16,6 +16,7 @@ from mshgnn.data.dataset import DataError, GraphDataset
 from mshgnn.data.limits import check_file
 from mshgnn.data.splits import Split, check_splits, load_splits
 from mshgnn.data.targets import is_missing
+from mshgnn.files import parse_json
 from mshgnn.predictor.config import How
 
 SHARES = 10
@@ -85,7 +86,7 @@ def read_splits(path: Path, rows: Sequence[int]) -> list[Split]:
     """Folds from a JSON list of ``{"train", "val", "test"}``: lists of rows, or texts such as ``"0-3,7"``."""
     check_file(path)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parse_json(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: not JSON ({error})") from error
     place = {row: item for item, row in enumerate(rows)}

@@ -9,6 +9,8 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
+from mshgnn.files import parse_json
+
 FORMAT = 1
 MAX_BYTES = 512 * 2**20
 """No file of ours unpacks to more; the largest committed record has less than a hundredth of it."""
@@ -27,7 +29,7 @@ def decode(content: bytes) -> dict[str, Any]:
     try:
         if content[:2] == b"\x1f\x8b":
             content = _unpacked(content)
-        values = json.loads(content)
+        values = parse_json(content)
         payload: dict[str, Any] = values["payload"]
         if values["format"] != FORMAT:
             raise ValueError(f"format {values['format']} is not known")

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from mshgnn.errors import Failure, UserError
-from mshgnn.files import read_regular
+from mshgnn.files import parse_json, read_regular
 from mshgnn.training.parallel import ALONE, Workers
 
 SECONDS_BETWEEN = 5.0
@@ -110,7 +110,7 @@ class Checkpoint:
             return None
         try:
             tensors, metadata = load(content), _metadata(content)
-            header = json.loads(metadata["state"])
+            header = parse_json(metadata["state"])
             if header["digest"] != self.digest:
                 return None
             if metadata["sha256"] != _checksum(tensors, metadata["state"]):
@@ -152,7 +152,7 @@ class Checkpoint:
 def _metadata(content: bytes) -> dict[str, str]:
     """What :meth:`Checkpoint.write` laid into the header: JSON after eight bytes with its length."""
     length = int.from_bytes(content[:8], "little")
-    metadata: dict[str, str] = json.loads(content[8 : 8 + length])["__metadata__"]
+    metadata: dict[str, str] = parse_json(content[8 : 8 + length])["__metadata__"]
     return metadata
 
 

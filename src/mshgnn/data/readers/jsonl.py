@@ -23,7 +23,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import coalesce
 
 from mshgnn.data.dataset import DataError, Task
-from mshgnn.data.limits import FLOAT, check_limit
+from mshgnn.data.limits import check_file, check_limit, check_nodes, size_of
 from mshgnn.data.readers.asked import SPLITS, Asked, Cell
 from mshgnn.data.readers.bad_rows import BadRows
 from mshgnn.data.readers.read import Read, as_read
@@ -60,14 +60,14 @@ def read_jsonl(path: Path, asked: Asked) -> Read:
     bad = BadRows(asked.on_error)
     first: Line | None = None
     edge_width: int | None = None
-    nodes = 0
+    check_file(path)
+    nodes, size = 0, size_of(path)
     for number, line in text_lines(path, marked=asked.on_error == "skip"):
         try:
             if unread := unreadable(line):
                 raise ValueError(unread)
             row = parse_line(line, f"{path}: line {number}")
-            nodes += row.num_nodes
-            check_limit("memory", FLOAT * nodes, f"{path}: line {number}")
+            check_nodes(nodes + row.num_nodes, size, f"{path}: line {number}")
             _check_like_first(row, first or row)
             if row.edge_features:  # the first graph may have no edge
                 edge_width = edge_width or len(row.edge_features[0])
@@ -81,6 +81,7 @@ def read_jsonl(path: Path, asked: Asked) -> Read:
             continue
         rows.append(row)
         lines.append(number)
+        nodes += row.num_nodes
     if not rows or (rows[0].node_targets is not None and bad):  # a line that is all there is cannot be left out
         raise DataError(next(iter(bad.values()), f"{path}: there are no graphs"))
     return _dataset(rows, lines, path, asked, bad)
@@ -322,7 +323,7 @@ def _set_features(
             set_degree(graphs, DEGREE_CAP, path)
             return (), int(graphs[0].x.shape[1]) - 1
         for graph in graphs:
-            graph.x = schema.features(graph, str(path))
+            graph.x = schema.features(graph, path)
         return (), schema.degree_cap
     together = Data()
     if features:
@@ -330,7 +331,7 @@ def _set_features(
     if labels:
         together.labels = labels
     coder = schema or Schema("graph", "classify", "accuracy", node_labels=in_order(labels))
-    blocks = torch.split(coder.features(together, str(path)), [row.num_nodes for row in rows])
+    blocks = torch.split(coder.features(together, path), [row.num_nodes for row in rows])
     for graph, block in zip(graphs, blocks, strict=True):
         graph.x = block
     return coder.node_labels, None

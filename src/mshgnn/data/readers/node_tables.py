@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import coalesce
 
 from mshgnn.data.dataset import WEIGHT, DataError
-from mshgnn.data.limits import FLOAT, check_limit
+from mshgnn.data.limits import FLOAT, check_limit, check_nodes, size_of
 from mshgnn.data.readers.asked import Asked
 from mshgnn.data.readers.bad_rows import BadRows
 from mshgnn.data.readers.read import Read, as_read
@@ -33,7 +33,7 @@ def node_tables(folder: Path) -> tuple[Path, Path] | None:
 
 def read_node_tables(paths: tuple[Path, Path], name: str, asked: Asked) -> Read:
     """Read a node task. Ids may be anything; edges go both ways unless ``asked.directed``."""
-    return understand_tables(read_table(paths[0]), read_table(paths[1]), name, asked)
+    return understand_tables(*_read_tables(paths), name, asked)
 
 
 def understand_tables(nodes: Table, edges: Table, name: str, asked: Asked) -> Read:
@@ -78,7 +78,7 @@ def understand_tables(nodes: Table, edges: Table, name: str, asked: Asked) -> Re
 
 def read_bare_nodes(paths: tuple[Path, Path], asked: Asked) -> tuple[Table, Data]:
     """The table of nodes and its graph for a trained model: features unscaled, targets neither needed nor read."""
-    nodes, edges = read_table(paths[0]), read_table(paths[1])
+    nodes, edges = _read_tables(paths)
     ids = _ids(nodes, _id_column(nodes, asked))
     features = asked.schema.feature_names if asked.schema else ()
     return nodes, bare_graph(nodes, edges, ids, features, asked)[0]
@@ -96,6 +96,12 @@ def bare_graph(
         check_limit("memory", FLOAT * len(ids) * len(features), nodes.path)
         graph.x = nodes.numbers(features)
     return graph, edge_names
+
+
+def _read_tables(paths: tuple[Path, Path]) -> tuple[Table, Table]:
+    nodes, edges = (read_table(path) for path in paths)
+    check_nodes(len(nodes), sum(map(size_of, paths)), nodes.path)  # a Parquet file counts ids in no bytes at all
+    return nodes, edges
 
 
 def _id_column(nodes: Table, asked: Asked) -> str:

@@ -150,7 +150,7 @@ def _read_through(array: MappedArray, digest: hashlib._Hash) -> None:
 def _in_memory(path: Path, num_nodes: int, kinds: str) -> Tensor:
     """A small array of one row per node."""
     values = _open(path).values
-    if values.ndim not in (1, 2) or len(values) != num_nodes or values.dtype.kind not in kinds:
+    if values.ndim not in (1, 2) or len(values) != num_nodes or values.dtype.kind not in kinds or not values.size:
         raise DataError(f"{path}: one row for each of {num_nodes:,} nodes is needed, not {values.dtype} {values.shape}")
     return torch.from_numpy(values.astype(np.float64 if values.dtype.kind == "f" else np.int64))
 

@@ -8,16 +8,13 @@ from pathlib import Path
 from torch_geometric.data import Data
 
 from mshgnn.data.dataset import DataError
-from mshgnn.data.limits import check_growth
+from mshgnn.data.limits import check_nodes
 from mshgnn.data.readers.asked import Asked, Cell, Row
 from mshgnn.data.readers.jsonl import Line, first_keys, parse_line, raw_graph
 from mshgnn.data.readers.molecules import molecule
 from mshgnn.data.readers.table import Table, broken_row, is_table, open_rows
 from mshgnn.data.readers.text import printable, text_lines, unreadable
 from mshgnn.data.readers.tu_own import tu_rows
-
-NODE_BYTES = 256
-"""What a node takes in memory, roughly: its features and one hidden layer."""
 
 
 def stream_rows(path: Path, asked: Asked) -> Iterator[Row]:
@@ -88,7 +85,7 @@ def _lines(path: Path, asked: Asked) -> Iterator[Row]:
         try:
             if unread := unreadable(line):
                 raise ValueError(unread)
-            parsed = _parsed(line, where)
+            parsed = _parsed(line, where, asked)
             if parsed.node_targets is not None:
                 raise ValueError("it has node_targets, but the model is one of graphs")
             graph, targets = _graph(parsed, asked), parsed.targets
@@ -108,7 +105,7 @@ def read_bare_line(path: Path, asked: Asked) -> tuple[Data, dict[str, list[Cell]
     number, line = next(lines, (1, ""))
     where = f"{path}: line {number}"
     try:
-        parsed = _parsed(line, where)
+        parsed = _parsed(line, where, asked)
     except DataError:
         raise
     except (ValueError, RecursionError) as error:
@@ -118,10 +115,10 @@ def read_bare_line(path: Path, asked: Asked) -> tuple[Data, dict[str, list[Cell]
     return _graph(parsed, asked), {} if parsed.node_targets is None else {"target": parsed.node_targets}
 
 
-def _parsed(text: str, where: str) -> Line:
-    """A line for a trained model; few words may say that there are many nodes."""
+def _parsed(text: str, where: str, asked: Asked) -> Line:
+    """A line for a trained model, which may have many more labels than the line."""
     line = parse_line(text, where, needs_target=False)
-    check_growth(NODE_BYTES * line.num_nodes, len(text), where)
+    check_nodes(line.num_nodes, len(text), where, columns=asked.schema.label_columns if asked.schema else 0)
     return line
 
 

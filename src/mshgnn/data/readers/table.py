@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from mshgnn.data.dataset import DataError
-from mshgnn.data.limits import allowed, check_file, check_limit
+from mshgnn.data.limits import allowed, check_file, check_growth, check_limit
 from mshgnn.data.readers.text import NO_ROW, TOO_LARGE, lines_of, number, text_lines, unreadable
 from mshgnn.errors import did_you_mean
 
@@ -181,6 +181,7 @@ def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
         chunks = [group.column(column) for group in groups for column in range(group.num_columns)]
         unpacked = sum(max(chunk.total_uncompressed_size, VALUE_BYTES * chunk.num_values) for chunk in chunks)
         check_limit("unpacked", unpacked, path)
+        check_growth(unpacked, path.stat().st_size, path)
         header = list(file.schema_arrow.names)
         texts = [field.name for field in file.schema_arrow if str(field.type).endswith(("string", "binary"))]
         file = parquet.ParquetFile(path, read_dictionary=texts)  # a long text that is there often is held once

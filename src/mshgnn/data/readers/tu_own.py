@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import is_undirected
 
 from mshgnn.data.dataset import DataError
+from mshgnn.data.limits import check_nodes, size_of
 from mshgnn.data.readers.asked import Asked, Cell, Row
 from mshgnn.data.readers.bad_rows import BadRows
 from mshgnn.data.readers.read import Read, as_read
@@ -75,6 +76,7 @@ def tu_rows(folder: Path, schema: Schema) -> Iterator[Row]:
         if len(columns) > 1:
             path = folder / f"{name}_{table}.txt"
             raise DataError(f"{path}: {len(columns)} columns of labels; a trained model takes one")
+    check_nodes(int(tables.tensors["nodes"].sum()), size_of(folder), folder, columns=schema.label_columns)
     there = _targets(tables)
     for index, graph in enumerate(separate(tables.tensors)):
         where = f"{folder}: graph {index + 1}"

@@ -58,7 +58,7 @@ def read_tu_folder(folder: Path, name: str, *, needs_target: bool = True) -> TUT
         raise DataError(f"{folder / f'{name}_{missing}.txt'}: file not found{hint}")
     graph_of = torch.from_numpy(graph_of_row[:, 0])
     num_nodes = len(graph_of)
-    num_graphs = int(graph_of_row.max(initial=0)) if label_rows is None else len(label_rows)
+    num_graphs = len(np.unique(graph_of_row)) if label_rows is None else len(label_rows)
     graph_attributes = _numbers(folder, name, "graph_attributes", num_graphs)
     _check_graph_indicator(folder / f"{name}_graph_indicator.txt", graph_of_row[:, 0], num_graphs)
     _check_edges(folder / f"{name}_A.txt", edge_rows, graph_of_row[:, 0])
@@ -201,7 +201,7 @@ def _check_graph_indicator(path: Path, graph_of: npt.NDArray[np.number], num_gra
     outside = np.flatnonzero((graph_of < 1) | (graph_of > num_graphs))
     if outside.size:
         row = int(outside[0])
-        raise DataError(f"{path}: line {row + 1}: graph {graph_of[row]} is not in 1..{num_graphs} (graph_labels)")
+        raise DataError(f"{path}: line {row + 1}: graph {graph_of[row]} is not in 1..{num_graphs}")
     falling = np.flatnonzero(np.diff(graph_of) < 0)
     if falling.size:
         raise DataError(f"{path}: line {int(falling[0]) + 2}: graph numbers must not decrease")

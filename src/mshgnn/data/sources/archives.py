@@ -99,6 +99,8 @@ def _open_checked(path: Path) -> zipfile.ZipFile:
         outside = [name for name in names if name.is_absolute() or ".." in name.parts]
         if outside:
             raise DataError(f"{path}: member {str(outside[0])!r} points outside the archive; the file is refused")
+        if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in archive.infolist()):
+            raise DataError(f"{path}: is compressed in a way that data sets never are; the file is refused")
         check_limit("unpacked", sum(member.file_size for member in archive.infolist()), path)
         damaged = archive.testzip()
     except (

@@ -13,7 +13,7 @@ from torch_geometric.io.npz import parse_npz
 from torch_geometric.utils import coalesce, to_undirected
 
 from mshgnn.data.dataset import DataError
-from mshgnn.data.limits import FLOAT, check_limit
+from mshgnn.data.limits import FLOAT, check_limit, check_nodes, size_of
 from mshgnn.data.sources.archives import names_in_npz, read_npz
 
 Arrays = dict[str, npt.NDArray[np.generic]]
@@ -29,6 +29,7 @@ def read_sparse(path: Path, *, directed: bool = False) -> Data:
     rows, columns = _check_csr(path, arrays, "attr")
     if nodes != rows or arrays["adj_shape"][1] != nodes or arrays["labels"].shape != (nodes,):
         raise DataError(f"{path}: {nodes} nodes, {rows} rows of features and {len(arrays['labels'])} labels")
+    check_nodes(nodes, size_of(path), path)
     check_limit("memory", 2 * FLOAT * rows * columns, path)  # PyG's parser makes a dense copy on the way
     return parse_npz(arrays, to_undirected=not directed)
 
@@ -59,7 +60,8 @@ def read_heterophilous(
     features, edges = arrays["node_features"], arrays["edges"]
     nodes = len(features) if features.ndim else 0
     labels = arrays.get("node_labels")
-    if edges.ndim != 2 or edges.shape[1] != 2 or features.ndim != 2:
+    check_nodes(nodes, size_of(path), path)
+    if edges.ndim != 2 or edges.shape[1] != 2 or features.ndim != 2 or not features.shape[1]:
         raise DataError(f"{path}: edges {edges.shape}, features {features.shape}: not a graph")
     if labels is not None and (labels.ndim not in (1, 2) or len(labels) != nodes or not labels.size):
         raise DataError(f"{path}: labels {labels.shape} for {nodes} nodes")

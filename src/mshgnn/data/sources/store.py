@@ -21,6 +21,7 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from mshgnn.data.dataset import DataError
+from mshgnn.files import read_regular
 
 FORMAT = 1
 """Raised when a reader changes what it makes of the same files: older folders are then made again."""
@@ -73,6 +74,9 @@ def keep(folder: Path, build: Callable[[Path], Kept]) -> Kept:
         return found
     try:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise _not_ours(folder, error) from error
+    try:
         with FileLock(folder.parent / f".{folder.name}.lock"):
             found = _read(folder, say=True)
             if found is not None:
@@ -89,10 +93,12 @@ def keep(folder: Path, build: Callable[[Path], Kept]) -> Kept:
             finally:
                 shutil.rmtree(temporary, ignore_errors=True)
     except PermissionError as error:
-        raise DataError(
-            f"{folder.parent}: cannot write there ({error.strerror}); set MSHGNN_DATA to a folder of yours"
-        ) from error
+        raise _not_ours(folder, error) from error
     return made
+
+
+def _not_ours(folder: Path, error: OSError) -> DataError:
+    return DataError(f"{folder.parent}: cannot write there ({error.strerror}); set MSHGNN_DATA to a folder of yours")
 
 
 def _make_way(folder: Path) -> None:
@@ -120,8 +126,8 @@ def _read(folder: Path, *, say: bool = False) -> Kept | None:
     if not folder.exists():
         return None
     try:
-        raw = (folder / _FILE).read_bytes()
-        if (folder / _SUM).read_bytes() != hashlib.sha256(raw).hexdigest().encode() + b"\n":
+        raw = read_regular(folder / _FILE)
+        if read_regular(folder / _SUM) != hashlib.sha256(raw).hexdigest().encode() + b"\n":
             raise ValueError("its checksum is wrong")
         length = int.from_bytes(raw[:8], "little")
         header = json.loads(json.loads(raw[8 : 8 + length])["__metadata__"]["mshgnn"])
