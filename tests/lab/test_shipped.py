@@ -37,7 +37,7 @@ def test_the_published_numbers_have_their_cells() -> None:
         assert set(cells(suite)) == {f"{suite}/{dataset}/{model}" for dataset in datasets for model in models}
     assert len(cells("joint")) == 3 * 7
     assert len(cells("tuned")) == 5
-    assert len(cells("capacity")) == 2 * 8
+    assert len(cells("capacity")) == 2 * 8 + 3  # and `released` as its authors ran it
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=str)

@@ -152,6 +152,12 @@ def test_capacity_shows_what_the_long_run_and_the_lookup_table_memorise() -> Non
     ]
 
 
+def test_the_released_model_is_shown_on_all_graphs_and_on_unseen_ones() -> None:
+    record = make_record("MUTAG", "msh-released", 0.875)
+    (row,) = TABLES["as-released"](Results({}, {}, {("MUTAG", "msh-released"): record}, {})).splitlines()[2:]
+    assert row.replace(" (old form)", "") == "| MUTAG (1 fold) | 87.5 | 87.5 | 87.5 | 87.5 | 99.1 ± 0.3 |"
+
+
 def test_bench_shows_a_column_for_every_committed_run() -> None:
     quick = {"text": "a", "measured": 0.5, "bound": 1.0, "met": True}
     slow = {"text": "b", "measured": 7.0, "bound": 5.0, "met": False}

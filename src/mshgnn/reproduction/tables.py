@@ -15,6 +15,7 @@ from mshgnn.reproduction.authors import authors
 from mshgnn.reproduction.exported import exported
 from mshgnn.reproduction.goals import goals
 from mshgnn.reproduction.layout import CONTROLS, GRAPH_SETS, JOINT_SETS, MODELS, NODE_SETS, TUNED
+from mshgnn.reproduction.memorised import as_released, capacity
 from mshgnn.reproduction.missing import Missing
 from mshgnn.reproduction.molecules import table as molecule_tables
 from mshgnn.reproduction.node_memory import node_memory
@@ -135,29 +136,6 @@ def joint_rules(results: Results) -> str:
     return markdown(["accuracy, %", *(f"`{rule}`" for rule in RULES)], rows)
 
 
-def capacity(results: Results) -> str:
-    """What a long run without regularisation memorises, under the rule behind the paper's numbers."""
-    paper = paper_figures()
-    rows = []
-    for dataset, title in GRAPH_SETS.items():
-        record = results.capacity.get((dataset, "msh-stable"))
-        if record is None:
-            continue
-        folds = record.run.results
-        trained = sum(fold.curves.train_metric.max() for fold in folds) / len(folds)
-        rows.append(
-            [
-                f"{title} ({runs(record)})",
-                f"{100 * trained:.1f}",
-                cell(record, "whole_set_best"),
-                cell(results.capacity.get((dataset, "wl-lookup")), "whole_set_best"),
-                str(paper[dataset]),
-            ]
-        )
-    header = ["%", "training graphs", "all graphs", "1-WL lookup table", "paper prints"]
-    return markdown(header, rows)
-
-
 def bench(results: Results) -> str:
     """The goals of the speed comparison, and what each committed run of it measured, one column per run."""
     measured = [run for name, run in sorted(results.measurements.items()) if name.startswith("bench/")]
@@ -264,6 +242,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "joint": joint,
     "joint-rules": joint_rules,
     "capacity": capacity,
+    "as-released": as_released,
     "selection-bias": selection_bias,
     **{f"trials-{question}": partial(trials, question=question) for question in TRIAL_QUESTIONS},
     **{f"worth-{suite}": partial(worth, suite=suite) for suite in WORTH_SUITES},
