@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pytest
 
+from mshgnn.errors import UserError
 from mshgnn.records.record import Record
 from mshgnn.records.run import FoldKey
 from mshgnn.reproduction.results import Results
-from mshgnn.reproduction.worth import worth, worth_costs
+from mshgnn.reproduction.worth import draw_worth, error_and_cost, worth, worth_costs
 from support.runs import make_record
 
 
@@ -60,3 +63,18 @@ def test_pnas_benchmark_stands_beside_what_its_authors_printed() -> None:
 def test_a_suite_without_records_is_an_empty_table() -> None:
     assert worth(Results({}, {}, {}, {}), "neighbours").splitlines()[2:] == []
     assert worth_costs(Results({}, {}, {}, {}), "neighbours").splitlines()[2:] == []
+
+
+def test_the_picture_has_seconds_per_run_and_the_headline_of_every_model(tmp_path: Path) -> None:
+    ours = with_seeds(make_record("one-layer", "msh-stable", 0.5), 0.1, 0.2, 0.3)
+    gcn = with_seeds(make_record("one-layer", "gcn", 0.5), 0.5, 0.7)
+    found = Results({}, {}, {}, {}, {"neighbours": {("one-layer", "msh-stable"): ours, ("one-layer", "gcn"): gcn}})
+    (panel,) = error_and_cost(found).values()
+    assert panel["MSH-GNN stable"] == pytest.approx((11.0, 0.2))
+    assert panel["GCN"] == pytest.approx((10.5, 0.6))
+    assert draw_worth(found, tmp_path / "worth.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_records_there_is_no_picture() -> None:
+    with pytest.raises(UserError, match="mshgnn run neighbours"):
+        error_and_cost(Results({}, {}, {}, {}))

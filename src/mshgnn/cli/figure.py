@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mshgnn.reproduction.demo import Trained
 
 ABLATIONS = ("ablation-encoding", "ablation-frequencies", "ablation-readout")
-NAMES = ("stars", "layer", "responses", "embedding", "critical-difference", *ABLATIONS)
+NAMES = ("stars", "layer", "responses", "embedding", "critical-difference", "worth", *ABLATIONS)
 RESPONSE_EPOCHS = 30  # enough for a learned response, within a minute
 
 
@@ -30,8 +30,8 @@ def figure(
 ) -> None:
     """Draw a figure: of the paper, its numbers computed anew, or from the records.
 
-    stars and layer are the paper's figures 1 and 2; critical-difference ranks models over the graph sets; the
-    ablations are box plots over folds and seeds, as in figure 3.
+    stars and layer are the paper's figures 1 and 2; critical-difference ranks models over the graph sets; worth shows
+    what each message misses and costs; the ablations are box plots over folds and seeds, as in figure 3.
 
     responses trains msh-stable on the joint task for a minute unless --model is given; embedding trains the four models
     of 'mshgnn demo', which takes minutes.
@@ -66,6 +66,11 @@ def figure(
         _embedding(out)
     elif name == "critical-difference":
         _draw_ranks(results, out)
+    elif name == "worth":
+        from mshgnn.reproduction.results import load_results
+        from mshgnn.reproduction.worth import draw_worth
+
+        draw_worth(load_results(results), out)
     else:
         from mshgnn.reproduction.ablations import draw_ablation
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 
+from mshgnn.errors import UserError
 from mshgnn.evaluation.rules import HEADLINE
 from mshgnn.records.record import Record
 from mshgnn.report.markdown import markdown
-from mshgnn.reproduction.layout import MODELS, OURS
+from mshgnn.reproduction.layout import MODELS, OURS, plain_title
 from mshgnn.reproduction.paired import difference_text, paired_difference
 from mshgnn.reproduction.published import multitask_figures
 from mshgnn.reproduction.results import Results, runs, samples
 from mshgnn.training.metrics import KNOWN_METRICS
 
 Suite = Mapping[tuple[str, str], Record]
+
+DRAWN = "neighbours"
+"""The suite whose models differ in what they see and in nothing else, so that a picture of them says something."""
 
 
 def worth(results: Results, suite: str) -> str:
@@ -42,6 +47,31 @@ def worth_costs(results: Results, suite: str) -> str:
         lambda dataset, _: dataset,
         lambda _, record: f"{record.seconds / len(record.run.results):,.0f} s, {record.peak_memory_mb:,.0f} MB",
     )
+
+
+def draw_worth(results: Results, out: Path) -> Path:
+    """The test error of a message over the seconds of its training, on functions of neighbours' values."""
+    from mshgnn.report.error_and_cost import draw_error_and_cost  # with matplotlib, which no table needs
+
+    return draw_error_and_cost(
+        error_and_cost(results),
+        out,
+        title="What a message sees of its neighbours' values, and what it costs",
+        cost="seconds per training, one thread",
+        error="test error (1 is a guess)",
+        ours=plain_title(OURS),
+    )
+
+
+def error_and_cost(results: Results) -> dict[str, dict[str, tuple[float, float]]]:
+    """Seconds per run and headline of every model of the suite :data:`DRAWN`, by data set and title."""
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    for (dataset, model), record in results.worth.get(DRAWN, {}).items():
+        seconds = record.seconds / len(record.run.results)
+        found.setdefault(dataset.replace("-", " "), {})[plain_title(model)] = (seconds, record.rules[HEADLINE].mean)
+    if not found:
+        raise UserError(f"there are no records of the suite {DRAWN}; run 'mshgnn run {DRAWN} --record results'")
+    return found
 
 
 def _by_set(
