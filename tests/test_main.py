@@ -16,6 +16,21 @@ def test_without_the_lab_extra_the_program_says_what_to_install() -> None:
     assert done.stderr.strip() == "mshgnn: the command line needs typer: pip install 'mshgnn[lab]'"
 
 
+def test_what_a_command_alone_needs_is_said_too() -> None:
+    """Some of the extra may be there without the rest: typer comes with other programs."""
+    code = "import sys; sys.argv = ['mshgnn', 'data', 'list']; sys.modules['platformdirs'] = None; "
+    done = run(code + "from mshgnn.__main__ import main; main()")
+    assert done.returncode == 2
+    assert done.stderr.strip() == "mshgnn: the command line needs platformdirs: pip install 'mshgnn[lab]'"
+
+
+def test_a_module_of_our_own_that_is_missing_is_a_bug() -> None:
+    code = "import sys; sys.argv = ['mshgnn', 'data', 'list']; sys.modules['mshgnn.data'] = None; "
+    done = run(code + "from mshgnn.__main__ import main; main()")
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+
+
 def test_the_layer_library_needs_no_lab_package() -> None:
     lab = ("typer", "rich", "pydantic", "sklearn", "matplotlib", "yaml", "platformdirs", "filelock")
     hidden = "".join(f"sys.modules[{name!r}] = None; " for name in lab)

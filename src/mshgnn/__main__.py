@@ -6,15 +6,20 @@ import sys
 
 
 def main() -> None:
-    """Run the command line, or say in one line that it needs the extra ``lab``."""
+    """Run the command line, or say in one line that it needs the extra ``lab``.
+
+    Each command imports what it needs when it is run, so a missing package may show late.
+    """
     try:
         from mshgnn.cli import main as run
+
+        run()
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("mshgnn"):
+        package = (error.name or "mshgnn").partition(".")[0]
+        if package == "mshgnn":
             raise
-        print(f"mshgnn: the command line needs {error.name}: pip install 'mshgnn[lab]'", file=sys.stderr)
+        print(f"mshgnn: the command line needs {package}: pip install 'mshgnn[lab]'", file=sys.stderr)
         raise SystemExit(2) from None
-    run()
 
 
 if __name__ == "__main__":

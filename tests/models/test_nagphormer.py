@@ -60,6 +60,16 @@ def test_hops_are_kept_until_features_or_edges_change() -> None:
         torch.testing.assert_close(kept(x, edges), changed)
 
 
+def test_features_or_edges_exchanged_for_others_are_seen() -> None:
+    x, edges = case()
+    kept = HopFeatures(2)
+    kept(x, edges)
+    x.data = x + 1
+    torch.testing.assert_close(kept(x, edges), HopFeatures(2)(x, edges))
+    edges.data = edges.flip(0)[:, 1:]
+    torch.testing.assert_close(kept(x, edges), HopFeatures(2)(x, edges))
+
+
 def test_features_that_ask_for_a_gradient_get_one() -> None:
     x, edges = case()
     x.requires_grad_()

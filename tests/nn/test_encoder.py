@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from mshgnn import seen
 from mshgnn.nn.encoder import Encoder
 
 
@@ -39,6 +40,25 @@ def test_values_changed_in_place_are_seen() -> None:
     sparse = x.to_sparse_csr()
     encoder(sparse)
     sparse.values().mul_(10)
+    torch.testing.assert_close(weight_gradient(encoder, sparse), weight_gradient(encoder, 10 * x), rtol=1e-4, atol=1e-4)
+
+
+def test_features_of_inference_mode_changed_in_place_are_seen() -> None:
+    encoder, x = Encoder(5, 3), sparse_rows(0)
+    with torch.inference_mode():
+        sparse = x.to_sparse_csr()
+    weight_gradient(encoder, sparse)
+    with torch.inference_mode():
+        sparse.values().mul_(10)
+    torch.testing.assert_close(weight_gradient(encoder, sparse), weight_gradient(encoder, 10 * x), rtol=1e-4, atol=1e-4)
+
+
+def test_a_check_of_contents_sees_what_torch_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seen, "COMPARES", True)
+    encoder, x = Encoder(5, 3), sparse_rows(0)
+    sparse = x.to_sparse_csr()
+    weight_gradient(encoder, sparse)
+    sparse.values().data.mul_(10)
     torch.testing.assert_close(weight_gradient(encoder, sparse), weight_gradient(encoder, 10 * x), rtol=1e-4, atol=1e-4)
 
 

@@ -15,6 +15,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from mshgnn.ops import ReceiverCSR, graph, receiver_csr
 from mshgnn.ops.graph import EdgeList, check_csr, check_range
+from support.memory import put_where_it_lay
 
 EDGE_LISTS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 4)), max_size=20)
 
@@ -74,6 +75,14 @@ def test_another_tensor_put_in_its_place_is_seen() -> None:
     assert receiver_csr(edge_index, 3, 3).degree.tolist() == [0, 0, 1]
     edge_index.data = other.flip(0)
     assert receiver_csr(edge_index, 3, 3).degree.tolist() == [1, 1, 1]
+
+
+def test_a_tensor_put_in_its_place_twice_is_seen() -> None:
+    for _ in range(30):
+        edge_index = torch.zeros(2, 200, dtype=torch.int64)
+        receiver_csr(edge_index, 2, 2)
+        edge_index.data = put_where_it_lay(edge_index, torch.ones(2, 200, dtype=torch.int64))
+        assert receiver_csr(edge_index, 2, 2).degree.tolist() == [0, 200]
 
 
 def test_a_check_of_contents_sees_what_torch_does_not_count() -> None:

@@ -101,6 +101,19 @@ def test_the_kernels_are_as_good_as_plain_float32(rows: int, width: int, over: G
         assert error <= allowed + luck, f"{name}: error {error:.2e}, plain float32 makes {allowed / 3:.2e}"
 
 
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_numbers_moved_between_forward_and_backward_move_no_gradient(create_graph: bool) -> None:
+    x, arriving = drawn(50, 4)
+    assert GIVEN is not None
+    expected = truth(x, arriving, GIVEN)["gradient"]
+    leaf, mean, variance = x.float().requires_grad_(), GIVEN[0].float(), GIVEN[1].float()
+    features, *_ = open_norm(leaf, mean, variance)
+    mean.add_(1.0)
+    variance.mul_(100.0)  # as a training step does between the two
+    (found,) = torch.autograd.grad(features, leaf, arriving.float(), create_graph=create_graph)
+    torch.testing.assert_close(found.double(), expected, rtol=1e-4, atol=1e-4)
+
+
 def test_which_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[str] = []
     plain = normalize._plain

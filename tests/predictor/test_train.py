@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import ClassVar, NoReturn
 
@@ -126,6 +127,21 @@ def test_a_fold_goes_on_where_it_was_stopped_to_the_same_bytes(
     for name in ("model_0/model.safetensors", "model_0/curves.json", "history.csv", "test_predictions.csv"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "model" / name).read_bytes()
     assert not (tmp_path / "model" / "model_0" / "checkpoint.safetensors").exists()
+
+
+@pytest.mark.parametrize("gone", ["", "schema.json"])
+def test_a_folder_removed_in_the_middle_ends_the_training(tmp_path: Path, gone: str) -> None:
+    folder = tmp_path / "model"
+
+    class Removing(Silent):
+        def _see(self, report: EpochReport) -> None:
+            if report.epoch == 2:
+                (folder / gone).unlink() if gone else shutil.rmtree(folder)
+
+    with pytest.raises(
+        TrainingFailed, match=r"model: was removed or changed while the training went on; lost: .*schema"
+    ):
+        train(config(molecules(tmp_path / "m.csv"), "logp"), folder, Removing())
 
 
 def test_ctrl_c_before_the_first_epoch_leaves_no_model(tmp_path: Path) -> None:

@@ -21,12 +21,13 @@ from mshgnn.models.propagation import hops, normalised
 from mshgnn.nn.encoder import Encoder
 from mshgnn.nn.model import Graphs, Model, Task
 from mshgnn.nn.options import Between, Depth, Share, Width, checked, options_of
+from mshgnn.seen import Seen
 
 
-class _Seen(NamedTuple):
+class _Last(NamedTuple):
     x: Tensor
     edge_index: Tensor
-    changes: tuple[int, int]
+    state: Seen
     hops: Tensor
 
 
@@ -35,17 +36,16 @@ class HopFeatures:
 
     def __init__(self, num_hops: int) -> None:
         self.num_hops = num_hops
-        self._last: _Seen | None = None
+        self._last: _Last | None = None
 
     def __call__(self, x: Tensor, edge_index: Tensor) -> Tensor:
         """The hops of dense features ``[N, F]``."""
         # What is made in inference mode counts no changes, and what is learned changes in every step.
         if x.requires_grad or x.is_inference() or edge_index.is_inference() or torch.is_inference_mode_enabled():
             return self._compute(x, edge_index)
-        changes = (x._version, edge_index._version)
         last = self._last
-        if last is None or last.x is not x or last.edge_index is not edge_index or last.changes != changes:
-            last = self._last = _Seen(x, edge_index, changes, self._compute(x, edge_index))
+        if last is None or last.x is not x or last.edge_index is not edge_index or not last.state.fits(x, edge_index):
+            last = self._last = _Last(x, edge_index, Seen(x, edge_index), self._compute(x, edge_index))
         return last.hops
 
     def _compute(self, x: Tensor, edge_index: Tensor) -> Tensor:

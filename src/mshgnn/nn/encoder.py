@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from mshgnn.errors import UserError
+from mshgnn.seen import Seen
 
 
 def as_dense(x: Tensor) -> Tensor:
@@ -21,8 +22,8 @@ class Encoder(nn.Linear):
     anew when its values have changed. Sparse features are given, not learned: they get no gradient.
     """
 
-    _transposed: tuple[Tensor, int | None, Tensor] | None = None
-    """The features last seen, the count of changes of their values, and their transpose."""
+    _transposed: tuple[Tensor, Seen, Tensor] | None = None
+    """The features last seen, the state they were in, and their transpose."""
 
     def forward(self, input: Tensor) -> Tensor:
         """``x W^T + b``."""
@@ -34,12 +35,22 @@ class Encoder(nn.Linear):
             raise UserError(f"x must be dense, sparse CSR or sparse COO, got {input.layout}")
         if input.requires_grad:
             raise UserError("x is sparse and requires a gradient, which only dense features get")
-        changes = None if input.is_inference() else input._version
-        seen = self._transposed  # read once: another thread may write it between two looks
-        if seen is None or seen[0] is not input or seen[1] != changes:
-            seen = self._transposed = (input, changes, input.t().to_sparse_csr())
-        product: Tensor = _SparseProduct.apply(input, seen[2], self.weight.t())  # type: ignore[no-untyped-call]
+        weight = self.weight.t()
+        product: Tensor
+        if torch.is_grad_enabled():
+            product = _SparseProduct.apply(input, self._transpose_of(input), weight)  # type: ignore[no-untyped-call]
+        else:
+            product = torch.mm(input, weight)
         return product if self.bias is None else product + self.bias
+
+    def _transpose_of(self, input: Tensor) -> Tensor:
+        if input.is_inference():  # its changes are not counted
+            return input.t().to_sparse_csr()
+        known = self._transposed  # read once: another thread may write it between two looks
+        parts = input.crow_indices(), input.col_indices(), input.values()
+        if known is None or known[0] is not input or not known[1].fits(*parts):
+            known = self._transposed = (input, Seen(*parts), input.t().to_sparse_csr())
+        return known[2]
 
     def __getstate__(self) -> dict[str, object]:
         """What copies and pickles hold: not the features seen, which torch could not copy either."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import weakref
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ import torch
 from torch import Tensor
 
 from mshgnn.errors import UserError
+from mshgnn.seen import Seen
 
 INDEX_DTYPES = (torch.int32, torch.int64)
 
@@ -124,39 +124,28 @@ def _(edge_index: Tensor, num_senders: int, num_receivers: int) -> tuple[Tensor,
 
 class _Cached(NamedTuple):
     edge_index: weakref.ref[Tensor]
-    state: tuple[object, ...]
+    seen: Seen
+    sizes: tuple[int, int]
     csr: ReceiverCSR
-    content: Tensor | None
 
 
 class _ReceiverCache:
-    """CSR by identity of the ``edge_index`` tensor; an entry dies with its tensor or a change that torch counts.
-
-    What torch does not count (``.data.copy_``, an alias in numpy or dlpack) is not seen. ``MSHGNN_CHECK=1`` compares
-    the contents at every call.
-    """
+    """CSR by identity of the ``edge_index`` tensor; an entry dies with its tensor or a change (see :class:`Seen`)."""
 
     def __init__(self) -> None:
         self._entries: dict[int, _Cached] = {}
-        self._compare = os.environ.get("MSHGNN_CHECK", "") == "1"
 
     def get(self, edge_index: Tensor, sizes: tuple[int, int]) -> ReceiverCSR:
         key = id(edge_index)
         hit = self._entries.get(key)
-        # ``edge_index.data = other`` counts no version, but moves to another storage
-        state = (edge_index._version, edge_index.data_ptr(), edge_index.shape, edge_index.stride(), sizes)
-        if hit is not None and hit.edge_index() is edge_index and hit.state == state and self._same(hit, edge_index):
+        if hit is not None and hit.edge_index() is edge_index and hit.sizes == sizes and hit.seen.fits(edge_index):
             return hit.csr
         csr = ReceiverCSR(*_sort_by_receiver(edge_index, *sizes))
         if type(csr.rowptr) is not Tensor:  # a fake one, of real edges seen among fake tensors
             return csr
         reference = weakref.ref(edge_index, lambda _: self._entries.pop(key, None))
-        self._entries[key] = _Cached(reference, state, csr, edge_index.clone() if self._compare else None)
+        self._entries[key] = _Cached(reference, Seen(edge_index), sizes, csr)
         return csr
-
-    @staticmethod
-    def _same(hit: _Cached, edge_index: Tensor) -> bool:
-        return hit.content is None or torch.equal(hit.content, edge_index)
 
 
 _cache = _ReceiverCache()

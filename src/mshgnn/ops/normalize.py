@@ -82,8 +82,11 @@ class _Fused(torch.autograd.Function):
         arguments = x.detach().contiguous().numpy(), features.numpy(), removed, inverse
         _by_rows(rows, lambda low, high: normalize_rows(low, high, EPSILON, *arguments))
         ctx.over_rows = mean is None or variance is None
+        # Buffers that a later training step moves must not move under the backward pass: it has copies.
         if mean is None or variance is None:
             mean, variance = torch.empty(2), torch.empty(2)
+        else:
+            mean, variance = mean.clone(), variance.clone()
         standardize(removed, width, arguments[1], mean.numpy(), variance.numpy(), EPSILON, ctx.over_rows)
         ctx.save_for_backward(x, features)
         ctx.inverse, ctx.used = inverse, (mean, variance)

@@ -18,7 +18,7 @@ from mshgnn.machine import find_device
 from mshgnn.models import MODELS, resolve
 from mshgnn.predictor.config import TrainConfig, load_config, settle_options
 from mshgnn.predictor.ensemble import CONFIG_FILE, member_folders
-from mshgnn.predictor.fold import FoldReport, train_member, untrained, writing
+from mshgnn.predictor.fold import FoldReport, TrainingFailed, train_member, untrained, writing
 from mshgnn.predictor.splitting import make_folds, settle, splits_json
 from mshgnn.predictor.summary import Summary, summarise
 from mshgnn.records.codec import checksum, first_difference
@@ -69,6 +69,7 @@ def train_together(config: TrainConfig, folder: Path, watcher: Watcher, workers:
     reports, interrupted = _train_folds(config, read, folds, digests, folder, watcher, workers)
     if not workers.is_first:
         return None
+    _check_still_there(folder)
     with writing(folder):
         return summarise(config, read, folds[: len(reports)], rows, reports, folder, interrupted=interrupted)
 
@@ -206,6 +207,13 @@ def _prepare(
         write_atomically(folder / SPLITS_FILE, splits_json(folds, rows).encode())
     except OSError as error:
         raise UserError(f"{folder}: cannot be written ({error.strerror})") from None
+
+
+def _check_still_there(folder: Path) -> None:
+    """The folder was described before the training; what of it is gone, somebody removed meanwhile."""
+    lost = [name for name in DESCRIPTION if not (folder / name).exists()]
+    if lost:
+        raise TrainingFailed(f"{folder}: was removed or changed while the training went on; lost: {', '.join(lost)}")
 
 
 def _is_untrained(folder: Path) -> bool:

@@ -21,6 +21,7 @@ from mshgnn.ops.backends import reference
 from mshgnn.ops.eager import gradients_with_graph, is_eager
 from mshgnn.ops.graph import ReceiverCSR, check_csr
 from mshgnn.ops.inputs import Factored, Inputs
+from mshgnn.seen import Seen
 
 NAME = "triton"
 
@@ -74,8 +75,9 @@ class _Recomputed(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, inputs: Inputs, *tensors: Tensor | None) -> Tensor:
         ctx.save_for_backward(*tensors)
-        ctx.inputs = inputs.with_tensors(dict.fromkeys(inputs.tensors()))  # the graph and the choices alone
         ctx.plan = plan_for(inputs)
+        # the graph and the choices alone; the graph as it is now, whatever becomes of the tensors given
+        ctx.inputs = inputs.with_tensors(dict.fromkeys(inputs.tensors()))._replace(graph=ctx.plan.graph)
         return _forward(inputs, ctx.plan)
 
     @staticmethod
@@ -112,6 +114,12 @@ class Plan:
         check_csr(self.by_receiver.rowptr, self.by_receiver.other, num_senders)
         self._num_senders = num_senders
 
+    @property
+    def graph(self) -> ReceiverCSR:
+        """The copies; the user's order of the edges is not among them."""
+        rowptr, sender, _ = self.by_receiver
+        return ReceiverCSR(rowptr, sender, sender)
+
     @cached_property
     def by_sender(self) -> Edges:
         """The transpose."""
@@ -124,7 +132,8 @@ class Plan:
 
 class _Known(NamedTuple):
     rowptr: Tensor
-    state: tuple[int, ...]
+    num_senders: int
+    seen: Seen
     plan: Plan
 
 
@@ -139,11 +148,13 @@ def plan_for(inputs: Inputs) -> Plan:
     rowptr, sender, _ = graph
     if rowptr.is_inference() or sender.is_inference():  # those have no version to tell a change by
         return Plan(graph, num_senders)
-    state = (num_senders, rowptr.data_ptr(), sender.data_ptr(), rowptr._version, sender._version)
     known = _plans.get(sender)
-    if known is None or known.rowptr is not rowptr or known.state != state:
-        known = _plans[sender] = _Known(rowptr, state, Plan(graph, num_senders))
-    return known.plan
+    same = known is not None and known.rowptr is rowptr and known.num_senders == num_senders
+    if known is not None and same and known.seen.fits(rowptr, sender):
+        return known.plan
+    plan = Plan(graph, num_senders)
+    _plans[sender] = _Known(rowptr, num_senders, Seen(rowptr, sender), plan)
+    return plan
 
 
 class _Pass:

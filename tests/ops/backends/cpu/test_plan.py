@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from mshgnn.ops import receiver_csr
 from mshgnn.ops.backends.cpu import plan as module
 from mshgnn.ops.backends.cpu.plan import BUFFER_COPIES, MAX_CHUNKS, Cost, Plan, plan_for
+from support.memory import put_where_it_lay
 
 HEAVY = Cost(2**20, 2**20, 64, 0)
 """A layer of which 64 receivers and edges make a chunk."""
@@ -112,6 +113,14 @@ def test_a_plan_is_made_once_per_graph_and_cost() -> None:
     assert plan_for(graph, 30, HEAVY) is first
     graph.sender.copy_((graph.sender + 1) % 30)
     assert plan_for(graph, 30, HEAVY).senders.tolist() == graph.sender.tolist() != first.senders.tolist()
+
+
+def test_senders_exchanged_for_others_are_seen() -> None:
+    for _ in range(30):
+        graph = receiver_csr(random_edges(30, 30, 400), 30, 30)
+        plan_for(graph, 30, HEAVY)
+        graph.sender.data = put_where_it_lay(graph.sender, torch.full_like(graph.sender, 2))
+        assert plan_for(graph, 30, HEAVY).senders.tolist() == [2] * 400
 
 
 def test_a_plan_dies_with_its_graph() -> None:

@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from mshgnn.errors import UserError
 from mshgnn.ops.backends import reference
 from mshgnn.ops.backends.cpu.arrays import GATINGS, gating_of, graph_of
 from mshgnn.ops.backends.cpu.threads import safe_after_fork
 from mshgnn.ops.graph import ReceiverCSR, is_traced
 from mshgnn.ops.inputs import BESIDE_PHASES, Factored, Generated, Inputs, Phases
+from mshgnn.seen import Seen
 
 NAME = "fused"
 
@@ -73,6 +75,7 @@ class _Eager(torch.autograd.Function):
         S, G, ctx.kept = _forward(inputs, any(ctx.needs_input_grad))
         ctx.save_for_backward(*tensors)
         ctx.signature, ctx.rest = _SIGNATURES[type(inputs.phases)], _without_gradient(inputs)
+        ctx.graph = _graph_as_it_is(ctx.rest[0], ctx.rest[1])
         return S, G
 
     @staticmethod
@@ -80,11 +83,20 @@ class _Eager(torch.autograd.Function):
         names, inputs = ctx.signature.names, ctx.signature.inputs((*ctx.saved_tensors, *ctx.rest))
         needs = dict(zip(names, ctx.needs_input_grad[1:], strict=True))
         kept, ctx.kept = ctx.kept, None  # used up: a second pass over a retained graph computes it again
+        if kept is None or torch.is_grad_enabled():  # the graph is read again
+            rowptr, sender, *_ = ctx.rest
+            if ctx.graph is not None and not ctx.graph.fits(rowptr, sender):
+                raise UserError("the edges were changed in place between the forward and the backward pass")
         if torch.is_grad_enabled():
             found = _differentiable_gradients(inputs, grad_S, grad_G, needs)
         else:
             found = _backward(inputs, grad_S, grad_G, needs, kept)
         return (None, *(found.get(name) if needs[name] else None for name in names))
+
+
+def _graph_as_it_is(rowptr: Tensor, sender: Tensor) -> Seen | None:
+    """To see whether a graph is still the one of the forward pass; what is made in inference mode counts no changes."""
+    return None if rowptr.is_inference() or sender.is_inference() else Seen(rowptr, sender)
 
 
 def _differentiable_gradients(

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from mshgnn.ops.graph import ReceiverCSR, check_csr
+from mshgnn.seen import Seen
 
 MAX_CHUNKS = 16
 CHUNK_WORK = 2**26  # multiply-adds of a forward pass that are worth a chunk of their own
@@ -84,7 +85,8 @@ def _tiles(first: int, last: int, floats_per_receiver: int) -> list[tuple[int, i
 class _Known(NamedTuple):
     rowptr: weakref.ref[Tensor]
     sender: weakref.ref[Tensor]
-    state: tuple[int, ...]
+    num_senders: int
+    seen: Seen
     plan: Plan
 
 
@@ -96,16 +98,16 @@ class _PlanCache:
 
     def get(self, rowptr: Tensor, sender: Tensor, num_senders: int, cost: Cost) -> Plan:
         place = (id(rowptr), id(sender), *cost)
-        inference = rowptr.is_inference() or sender.is_inference()
-        versions = () if inference else (rowptr._version, sender._version)
-        state = (num_senders, rowptr.data_ptr(), sender.data_ptr(), *versions)
+        if rowptr.is_inference() or sender.is_inference():  # those have no version to tell a change by
+            return _make(rowptr, sender, num_senders, cost)
         known = self._entries.get(place)
-        if known is not None and known.state == state and known.rowptr() is rowptr and known.sender() is sender:
-            return known.plan
+        if known is not None and known.num_senders == num_senders:
+            same = known.rowptr() is rowptr and known.sender() is sender
+            if same and known.seen.fits(rowptr, sender):
+                return known.plan
         plan = _make(rowptr, sender, num_senders, cost)
-        if not inference:  # those have no version to tell a change by
-            reference = weakref.ref(rowptr, lambda _: self._entries.pop(place, None))
-            self._entries[place] = _Known(reference, weakref.ref(sender), state, plan)
+        reference = weakref.ref(rowptr, lambda _: self._entries.pop(place, None))
+        self._entries[place] = _Known(reference, weakref.ref(sender), num_senders, Seen(rowptr, sender), plan)
         return plan
 
 
