@@ -74,6 +74,11 @@ def is_table(path: Path) -> bool:
     return path.name.endswith(SUFFIXES)
 
 
+def delimiter_of(path: Path) -> str:
+    """What stands between the cells of a text with this name."""
+    return "\t" if path.name.removesuffix(".gz").endswith(".tsv") else ","
+
+
 def stem(path: Path) -> str:
     """The file's name without its ending."""
     return path.name.removesuffix(".gz").rpartition(".")[0]
@@ -110,8 +115,7 @@ def open_rows(path: Path, *, marked: bool = False) -> tuple[list[str], Iterator[
         header, rows = _parquet(path)
         return _names(path, header), rows
     lines = _gzip_lines(path, marked) if path.suffix == ".gz" else (line for _, line in text_lines(path, marked=marked))
-    delimiter = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else ","
-    cells = _text_rows(path, lines, delimiter, marked)
+    cells = _text_rows(path, lines, delimiter_of(path), marked)
     header = next(cells, (1, []))[1]
     if not header:
         raise DataError(f"{path}: line 1: there is no header" + ("" if path.stat().st_size else "; the file is empty"))
