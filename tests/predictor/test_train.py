@@ -323,6 +323,17 @@ def test_labels_that_only_new_graphs_have_are_taken_or_refused(tmp_path: Path) -
     assert "line 2: node label 'zinc' was not in the training data" in status["error"][1]
 
 
+def test_a_target_that_the_training_part_lacks_is_said(tmp_path: Path) -> None:
+    parts = ["train"] * 6 + ["val", "val", "test", "test"]
+    rows = "".join(
+        f"{'C' * (1 + row)},{row}.5,{'' if part == 'train' else row},{part}\n" for row, part in enumerate(parts)
+    )
+    (tmp_path / "m.csv").write_text("smiles,a,b,split\n" + rows)
+    heard = Silent()
+    train(config(tmp_path / "m.csv", "a", "b", epochs=1), tmp_path / "model", heard)
+    assert "no training item has a value of b: what is predicted for it means nothing" in heard.said
+
+
 def test_too_few_items_are_said_with_their_file(tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text("smiles,y\nCC,1.5\n")
     with pytest.raises(UserError, match=r"/m\.csv: 1 graphs with a target are too few for 10 parts"):

@@ -151,6 +151,13 @@ def _warn(read: Read, config: TrainConfig, folds: list[Split], watcher: Watcher)
         unseen = [name for number, name in enumerate(dataset.class_names) if number not in seen]
         if unseen:
             watcher.say(f"no training item has class {', '.join(unseen[:5])}: it will never be predicted")
+    else:
+        blank = dataset.labels()[folds[0].train].isnan().all(dim=0).tolist()
+        unseen = [name for name, gone in zip(dataset.target_names, blank, strict=True) if gone]
+        if unseen:
+            watcher.say(
+                f"no training item has a value of {', '.join(unseen[:5])}: what is predicted for it means nothing"
+            )
     missing = int(is_missing(dataset.labels()).sum())
     if missing:
         watcher.say(f"{missing:,} {dataset.task}s have no target")
