@@ -59,7 +59,12 @@ def columns_of_source(model: Ensemble, path: Path) -> list[str]:
     """The columns of a file as the rows of ``predicted`` have them."""
     if model.schema.task == "graph":
         return columns_of(path)
-    return ["node"] if _bare_reader(path) else columns_of(_node_tables(path)[0])
+    return ["node"] if _bare_reader(path) else columns_of(table_of(model, path))
+
+
+def table_of(model: Ensemble, path: Path) -> Path:
+    """The table whose columns are the targets: the file itself, or that of the nodes."""
+    return _node_tables(path)[0] if model.schema.task == "node" else path
 
 
 def predicted(model: Ensemble, path: Path, *, on_error: OnError = "skip", chunk: int = CHUNK) -> Iterator[Chunk]:
