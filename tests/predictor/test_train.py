@@ -323,6 +323,18 @@ def test_labels_that_only_new_graphs_have_are_taken_or_refused(tmp_path: Path) -
     assert "line 2: node label 'zinc' was not in the training data" in status["error"][1]
 
 
+def test_every_row_that_was_left_out_is_kept_with_its_reason(tmp_path: Path) -> None:
+    data = molecules(tmp_path / "m.csv")
+    lines = data.read_text().splitlines()
+    lines[3], lines[9] = "bad,xx,1.0,alkane,0,", "short"
+    data.write_text("\n".join(lines) + "\n")
+    train(config(data, "logp", on_error="skip", epochs=1), tmp_path / "model", Silent())
+    found = table(tmp_path / "model" / "left_out.csv")
+    assert [row["row"] for row in found] == ["2", "8"]
+    assert "line 4: column 'smiles': not a molecule: 'xx'" in found[0]["reason"]
+    assert "line 10: 1 cells, the header has 6" in found[1]["reason"]
+
+
 def test_a_target_that_the_training_part_lacks_is_said(tmp_path: Path) -> None:
     parts = ["train"] * 6 + ["val", "val", "test", "test"]
     rows = "".join(

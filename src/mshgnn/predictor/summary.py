@@ -85,6 +85,8 @@ def summarise(
     write_atomically(folder / "metrics.json", _metrics(config, summary, reports, units).encode())
     write_atomically(folder / "test_predictions.csv", _predictions(read, folds, rows, found).encode())
     write_atomically(folder / "history.csv", _history(objective.metric, reports, units).encode())
+    if read.skipped:
+        write_atomically(folder / "left_out.csv", _left_out(read).encode())
     save_shown(make_shown(dataset, read.schema, folds, computed, members), folder)
     write_atomically(folder / "report.html", build([subject_of_model(folder)]).encode())
     return summary
@@ -153,6 +155,15 @@ def _predictions(read: Read, folds: Sequence[Split], rows: Sequence[int], found:
         cells = columns.rows(Prediction(values, torch.zeros_like(values), torch.zeros(len(values)), ()))
         for item, new in zip(split.test.tolist(), cells, strict=True):
             writer.writerow([rows[item], number, *_truth(read, labels[item]), *new])
+    return text.getvalue()
+
+
+def _left_out(read: Read) -> str:
+    """Every row that could not be read, counted as in ``splits.json``, and why."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["row", "reason"])
+    writer.writerows(read.skipped)
     return text.getvalue()
 
 
