@@ -335,6 +335,17 @@ def test_every_row_that_was_left_out_is_kept_with_its_reason(tmp_path: Path) -> 
     assert "line 10: 1 cells, the header has 6" in found[1]["reason"]
 
 
+def test_folds_beside_a_split_column_are_refused(tmp_path: Path) -> None:
+    rows = "".join(f"{'C' * (1 + row)},{row}.5,{['train', 'train', 'val', 'test'][row % 4]}\n" for row in range(16))
+    (tmp_path / "m.csv").write_text("smiles,y,split\n" + rows)
+    with pytest.raises(
+        UserError, match=r"m\.csv: its split column says itself .*; leave folds out, or say split random"
+    ):
+        train(config(tmp_path / "m.csv", "y", folds=3, epochs=1), tmp_path / "model", Silent())
+    train(config(tmp_path / "m.csv", "y", folds=3, epochs=1, split="random"), tmp_path / "model", Silent())
+    assert len(Ensemble.load(tmp_path / "model").members) == 3
+
+
 def test_a_target_that_the_training_part_lacks_is_said(tmp_path: Path) -> None:
     parts = ["train"] * 6 + ["val", "val", "test", "test"]
     rows = "".join(

@@ -102,6 +102,15 @@ def test_what_lies_beside_the_result_is_refused_in_one_line(tmp_path: Path) -> N
         tune(asked, tmp_path / "file" / "tuned.yaml", 1, lambda line: None)
 
 
+def test_folds_beside_a_split_column_are_refused_before_the_search(tmp_path: Path) -> None:
+    pytest.importorskip("optuna")
+    pytest.importorskip("rdkit")
+    rows = "".join(f"{'C' * (1 + row)},{row}.5,{['train', 'train', 'val', 'test'][row % 4]}\n" for row in range(16))
+    (tmp_path / "m.csv").write_text("smiles,y,split\n" + rows)
+    with pytest.raises(UserError, match="its split column says itself"):
+        tune(config(tmp_path / "m.csv", "y", folds=3, epochs=1), tmp_path / "tuned.yaml", 1, lambda line: None)
+
+
 def test_folders_that_are_missing_are_made(tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     pytest.importorskip("rdkit")

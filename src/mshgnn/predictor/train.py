@@ -111,6 +111,7 @@ def gather(config: TrainConfig) -> Gathered:
         read = read._replace(schema=replace(read.schema, target_names=("target",)))
     config = settle_options(config, read.dataset.task)
     config = config.model_copy(update={"split": settle(config.split, read.dataset)})
+    check_folds(config)
     _check_classes(config, read)
     rows = rows_of(read)
     folds = make_folds(
@@ -161,6 +162,14 @@ def _warn(read: Read, config: TrainConfig, folds: list[Split], watcher: Watcher)
     missing = int(is_missing(dataset.labels()).sum())
     if missing:
         watcher.say(f"{missing:,} {dataset.task}s have no target")
+
+
+def check_folds(config: TrainConfig) -> None:
+    """Refuse folds beside a split of the file's own, found by ``auto``: one of both would not be followed."""
+    if config.folds > 1 and config.split in ("column", "file"):
+        raise UserError(
+            f"{config.data}: its split column says itself what trains and tests; leave folds out, or say split random"
+        )
 
 
 def _check_classes(config: TrainConfig, read: Read) -> None:

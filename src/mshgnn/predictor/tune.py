@@ -22,7 +22,7 @@ from mshgnn.models import MODELS, resolve
 from mshgnn.predictor.config import TrainConfig, check_config
 from mshgnn.predictor.fold import untrained
 from mshgnn.predictor.output import check_out
-from mshgnn.predictor.train import gather
+from mshgnn.predictor.train import check_folds, gather
 from mshgnn.predictor.units import Units
 from mshgnn.records.codec import checksum
 from mshgnn.training.curves import oriented
@@ -64,6 +64,7 @@ def tune(config: TrainConfig, out: Path, seconds: float, say: Callable[[str], No
         raise UserError(f"--out {out}: is the name of the trials beside it; take another ending, such as .yaml")
     folds = config.folds  # of the training afterwards; trials see one
     config, read, _, (split, *_) = gather(config.model_copy(update={"folds": 1}))
+    check_folds(config.model_copy(update={"folds": folds}))
     units = Units.of(read.dataset.metric, read.schema.from_training(read.dataset, split.train))
     split = Split(split.train, split.validation, split.test[:0])
     better = objective_of(read.dataset).higher_is_better
