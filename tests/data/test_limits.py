@@ -251,10 +251,10 @@ def cage(atoms: int) -> str:
 def test_molecules_that_would_take_minutes(tmp_path: Path) -> None:
     pytest.importorskip("rdkit")
     for text, message in (
-        (cage(1400), "line 2: 70[0-9] rings, more than the limit of 300"),
-        ("C" * 2001, "line 2: 2,001 atoms, more than the limit of 2,000"),
-        ("C" * 100_000, "line 2: 5,000 atoms"),
-        ("(" * 39_000, "line 2: not a molecule"),
+        (cage(1400), "line 2: column 'smiles': 70[0-9] rings, more than the limit of 300"),
+        ("C" * 2001, "line 2: column 'smiles': 2,001 atoms, more than the limit of 2,000"),
+        ("C" * 100_000, "line 2: column 'smiles': 5,000 atoms"),
+        ("(" * 39_000, "line 2: column 'smiles': not a molecule"),
     ):
         path = tmp_path / "bomb.csv"
         path.write_text(f"smiles,target\n{text},1\n")

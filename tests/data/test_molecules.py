@@ -40,8 +40,8 @@ def test_other_column_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("smiles,target\nCC,1\nC(C,0\n", r"line 3: not a molecule: 'C\(C'"),
-        ("smiles,target\nCC,1\n,0\n", "line 3: not a molecule: ''"),
+        ("smiles,target\nCC,1\nC(C,0\n", r"line 3: column 'smiles': not a molecule: 'C\(C'"),
+        ("smiles,target\nCC,1\n,0\n", "line 3: column 'smiles': not a molecule: ''"),
         ("smiles,target\nCC,\nC,nan\n", "line 2: column 'target': every target is blank"),
         ("smiles,target\nCC,yes\nC,0.3\n", "line 2: column 'target': not a number: 'yes'"),
         ("smiles,target\nCC,0\nC,1\nO,inf\n", "line 4: column 'target': not a number: 'inf'"),
@@ -50,11 +50,17 @@ def test_other_column_names(tmp_path: Path) -> None:
         ("smiles,target\nCC,1\nC,1,2\n", "line 3: 3 cells"),
         ('smiles,target\nCC,1\n"C,1\n', "line 3: "),
         ("smile,target\nCC,1\n", "line 1: no column 'smiles'; columns are smile, target"),
+        ("smiles;target\nCC;1\n", "line 1: columns are parted by semicolons, those of a file with this name by commas"),
+        ("smiles\ttarget\nCC\t1\n", "line 1: columns are parted by tabs, those of a file with this name by commas"),
+        ("smiles,target\rCC,1\r", "line 1: a carriage return alone ends no line; save the file with line feeds"),
         ("", "line 1: there is no header; the file is empty"),
         ("smiles,target\n", "no molecules"),
         (b"smiles,target\nCC,1\n\xff\xfe,0\n", "line 3: not UTF-8"),
         ("smiles,target\nCC,1\n" + "C" * 10_000_000 + ",1\n", "line 3: 8,000,001 bytes in a line"),
-        ("smiles,target\nCC,1\n" + "C" * 200_000 + ",1\n", "line 3: 10,000 atoms, more than the limit"),
+        (
+            "smiles,target\nCC,1\n" + "C" * 200_000 + ",1\n",
+            "line 3: column 'smiles': 10,000 atoms, more than the limit",
+        ),
     ],
 )
 def test_bad_rows_are_refused_with_their_line(tmp_path: Path, content: str | bytes, message: str) -> None:
@@ -111,7 +117,7 @@ def test_bad_molecules_can_be_left_out_with_one_line(tmp_path: Path, caplog: pyt
     assert read.dataset.labels().tolist() == [1, 0]
     assert [row for row, _ in read.skipped] == [1, 3]
     (record,) = caplog.records
-    assert "line 3: not a molecule" in record.getMessage()
+    assert "line 3: column 'smiles': not a molecule" in record.getMessage()
     assert "1 more: left out of 4 rows" in record.getMessage()
     with pytest.raises(DataError, match="'stop' or 'skip'"):
         load_own(path, on_error="never")  # type: ignore[arg-type]

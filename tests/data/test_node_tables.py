@@ -60,7 +60,11 @@ def test_degrees_where_there_are_no_features_and_numbers_as_targets(tmp_path: Pa
         (NODES.replace("val", "dev"), EDGES, r"line 4: column 'split': .*'dev'"),
         (NODES, EDGES.replace("cy", "eve"), r"edges.csv: line 3: column 'to': node 'eve' is not in the table"),
         (NODES, EDGES.replace("bob,cy", "cy,cy"), r"line 3: the edge joins a node to itself"),
-        (NODES, EDGES + "bob,ann,9\n", r"line 5: the edge of line 2 again, with other features"),
+        (
+            NODES,
+            EDGES + "bob,ann,9\n",
+            r"line 5: the edge of line 2 again, with other features; if edges go one way, say directed",
+        ),
         (NODES, "from\nann\n", "first two columns"),
         ("id,label\n", EDGES, "there are no nodes"),
         (NODES.split("\n", 1)[0].replace("label", "lable") + "\nann,1,2,x,test\n", EDGES, "which column is the target"),

@@ -104,7 +104,11 @@ def changed(**values: object) -> str:
         ("", "not JSON"),
         ("[" * 100_000, "not JSON"),
         ("[]", "not a schema"),
-        (changed(version=99), "not a schema of version 1"),
+        (
+            changed(version=99),
+            "a schema of version 99, written by another mshgnn; this one reads version 1: train again",
+        ),
+        ("{}", "not a schema of version 1"),
         (changed(clas_names=[]), "unknown key 'clas_names'; did you mean 'class_names'"),
         (changed(class_names="no"), "class_names has a value of the wrong kind"),
         (changed(class_names=["a", "a"]), "class_names holds a name twice"),

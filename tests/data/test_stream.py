@@ -106,3 +106,11 @@ def test_the_ids_of_a_jsonl_are_a_column(tmp_path: Path) -> None:
     assert columns_of(path) == ["line", "id"]
     rows = list(stream_rows(path, Asked(schema=SCHEMA, on_error="skip")))
     assert [row.cells["id"] for row in rows] == ["a", "", ""]
+
+
+def test_a_bad_first_line_takes_no_ids_from_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "g.jsonl"
+    path.write_text("{\n" + '{"id": "a", "edges": [], "num_nodes": 1}\n' * 2)
+    assert columns_of(path) == ["line", "id"]
+    rows = list(stream_rows(path, Asked(schema=SCHEMA, on_error="skip")))
+    assert [row.cells["id"] for row in rows] == ["", "a", "a"]

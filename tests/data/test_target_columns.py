@@ -92,6 +92,13 @@ def test_true_and_false_are_labels_among_several_targets() -> None:
         read_columns({"a": ["1", "no"], "b": ["0", "1"]})
 
 
+def test_a_target_that_is_blank_everywhere_is_named() -> None:
+    with pytest.raises(DataError, match="row 0: b: every target is blank"):
+        read_columns({"a": ["1", "0"], "b": ["", "nan"]})
+    with pytest.raises(DataError, match="row 0: y: every target is blank"):
+        read_columns({"y": ["", ""]}, objective="regress")
+
+
 def jsonl(path: Path, rows: list[dict[str, Any]]) -> Path:
     path.write_text("".join(json.dumps({"edges": [[0, 1]], "num_nodes": 2, **row}) + "\n" for row in rows))
     return path

@@ -54,6 +54,15 @@ def test_a_classifier_learns_and_names_the_classes_it_was_given() -> None:
     assert set(model.predict(X)) <= {"long", "short"}
 
 
+def test_a_single_class_is_certain() -> None:
+    X, _, _ = graphs(20)
+    assert MSHGraphClassifier("gcn", SMALL, epochs=1).fit(X, ["a"] * 20).predict_proba(X[:3]).tolist() == [[1.0]] * 3
+    graph, _ = ring(20)
+    nodes = MSHNodeClassifier(graph, "gcn", SMALL, epochs=1).fit(np.arange(20), [7] * 20)
+    assert nodes.predict_proba([0, 1]).tolist() == [[1.0], [1.0]]
+    assert nodes.predict([0, 1]).tolist() == [7, 7]
+
+
 def test_a_regressor_answers_in_the_units_of_its_targets() -> None:
     X, _, y = graphs()
     model = MSHGraphRegressor("gcn", SMALL, epochs=80, learning_rate=0.02).fit(X, y)
@@ -158,6 +167,8 @@ def test_mistakes_are_one_line() -> None:
     X, y, _ = graphs(20)
     with pytest.raises(DataError, match="19 targets for 20 graphs"):
         MSHGraphClassifier("gcn", SMALL).fit(X, y[:-1])
+    with pytest.raises(DataError, match=r"^19 targets for 20 graphs$"):
+        MSHGraphRegressor("gcn", SMALL).fit(X, np.ones(19))
     with pytest.raises(UserError, match="unknown model 'transfomer'; did you mean 'transformer'"):
         MSHGraphClassifier("transfomer").fit(X, y)
     with pytest.raises(UserError, match=r"training.epochs: .* not '0'"):

@@ -246,6 +246,8 @@ def test_nodes_are_predicted_without_their_labels(tmp_path: Path) -> None:
     (folder / "nodes.csv").write_text("\n".join(lines) + "\n")
     predict_file(model, folder, tmp_path / "out.csv")
     assert list(table(tmp_path / "out.csv")[0])[:3] == ["id", "size", "label"]
+    with pytest.raises(DataError, match=r"nodes\.csv: line 1: no column 'label' to compare with; columns are id, size"):
+        evaluate_file(model, folder)
     with pytest.raises(DataError, match="the model was trained on nodes"):
         predict_file(model, molecules(tmp_path / "m.csv"), tmp_path / "out.csv")
     (folder / "nodes.csv").write_text("id,size\nn0,nan\n")

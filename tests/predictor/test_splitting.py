@@ -90,6 +90,8 @@ def test_what_is_written_is_read_again_and_ranges_are_understood(tmp_path: Path)
         ('[{"train": [0], "val": [1], "test": [3]}, {"train": [0], "val": [1]}]', "fold 1: there is no part 'test'"),
         ('{"train": [0], "val": ["a"], "test": [1]}', "fold 0: part 'val': not a list of rows"),
         ('{"train": "0-x", "val": [1], "test": [1]}', "fold 0: part 'train': not a list of rows"),
+        ('{"train": "0-1", "val": [2], "test": "2-3"}', "fold 0: row 2 is in part 'val', and in part 'test' again"),
+        ('{"train": "0-1", "val": [], "test": "2-3"}', "fold 0: part 'val' is empty"),
     ],
 )
 def test_a_wrong_file_of_splits_is_refused_with_its_fold_and_part(tmp_path: Path, content: str, message: str) -> None:
@@ -99,6 +101,18 @@ def test_a_wrong_file_of_splits_is_refused_with_its_fold_and_part(tmp_path: Path
     assert message in str(caught.value)
 
 
+def test_rows_without_a_target_are_in_no_part_of_a_file_of_splits(tmp_path: Path) -> None:
+    rows = "".join(f"{'C' * (1 + row)},{'' if row in (0, 5, 8) else 'ab'[row % 2]}\n" for row in range(12))
+    (tmp_path / "m.csv").write_text("smiles,target\n" + rows)
+    path = tmp_path / "splits.json"
+    path.write_text(json.dumps({"train": "0-3", "val": "4-7", "test": "8-11"}))
+    made = make_folds(load_own(tmp_path / "m.csv"), "file", seed=0, folds=1, rows=range(12), file=str(path))
+    assert [part.tolist() for part in made[0]] == [[1, 2, 3], [4, 6, 7], [9, 10, 11]]
+    path.write_text(json.dumps({"train": "1-3", "val": [5], "test": "8-11"}))
+    with pytest.raises(DataError, match=r"splits\.json: .*fold 0: a part is empty"):
+        make_folds(load_own(tmp_path / "m.csv"), "file", seed=0, folds=1, rows=range(12), file=str(path))
+
+
 def test_what_cannot_be_split_so_is_refused(dataset: GraphDataset, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is for molecules"):
         folds(load_own(nodes(tmp_path / "graph")), "scaffold")
@@ -106,6 +120,8 @@ def test_what_cannot_be_split_so_is_refused(dataset: GraphDataset, tmp_path: Pat
         folds(load_own(molecules(tmp_path / "few.csv"), target="logp"), "scaffold")
     with pytest.raises(DataError, match="needs classes"):
         folds(load_own(molecules(tmp_path / "m.csv"), target="logp"), "stratified")
+    with pytest.raises(DataError, match="no column or key 'split' to follow"):
+        folds(dataset, "column")
     assert settle("auto", dataset) == "stratified"
 
 

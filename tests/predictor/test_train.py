@@ -339,6 +339,40 @@ def test_labels_that_only_new_graphs_have_are_taken_or_refused(tmp_path: Path) -
     assert "line 2: node label 'zinc' was not in the training data" in status["error"][1]
 
 
+def test_every_row_that_was_left_out_is_kept_with_its_reason(tmp_path: Path) -> None:
+    data = molecules(tmp_path / "m.csv")
+    lines = data.read_text().splitlines()
+    lines[3], lines[9] = "bad,xx,1.0,alkane,0,", "short"
+    data.write_text("\n".join(lines) + "\n")
+    train(config(data, "logp", on_error="skip", epochs=1), tmp_path / "model", Silent())
+    found = table(tmp_path / "model" / "left_out.csv")
+    assert [row["row"] for row in found] == ["2", "8"]
+    assert "line 4: column 'smiles': not a molecule: 'xx'" in found[0]["reason"]
+    assert "line 10: 1 cells, the header has 6" in found[1]["reason"]
+
+
+def test_folds_beside_a_split_column_are_refused(tmp_path: Path) -> None:
+    rows = "".join(f"{'C' * (1 + row)},{row}.5,{['train', 'train', 'val', 'test'][row % 4]}\n" for row in range(16))
+    (tmp_path / "m.csv").write_text("smiles,y,split\n" + rows)
+    with pytest.raises(
+        UserError, match=r"m\.csv: its split column says itself .*; leave folds out, or say split random"
+    ):
+        train(config(tmp_path / "m.csv", "y", folds=3, epochs=1), tmp_path / "model", Silent())
+    train(config(tmp_path / "m.csv", "y", folds=3, epochs=1, split="random"), tmp_path / "model", Silent())
+    assert len(Ensemble.load(tmp_path / "model").members) == 3
+
+
+def test_a_target_that_the_training_part_lacks_is_said(tmp_path: Path) -> None:
+    parts = ["train"] * 6 + ["val", "val", "test", "test"]
+    rows = "".join(
+        f"{'C' * (1 + row)},{row}.5,{'' if part == 'train' else row},{part}\n" for row, part in enumerate(parts)
+    )
+    (tmp_path / "m.csv").write_text("smiles,a,b,split\n" + rows)
+    heard = Silent()
+    train(config(tmp_path / "m.csv", "a", "b", epochs=1), tmp_path / "model", heard)
+    assert "no training item has a value of b: what is predicted for it means nothing" in heard.said
+
+
 def test_too_few_items_are_said_with_their_file(tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text("smiles,y\nCC,1.5\n")
     with pytest.raises(UserError, match=r"/m\.csv: 1 graphs with a target are too few for 10 parts"):

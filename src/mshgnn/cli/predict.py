@@ -20,7 +20,9 @@ Memory = Annotated[str | None, typer.Option(help="What may be taken at most, suc
 def predict(
     folder: Folder,
     data: Data,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Default: NAME_predictions.csv.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="A .csv or .tsv, also with .gz. Default: NAME_predictions.csv.")
+    ] = None,
     on_error: OnErrorText = "skip",
     batch_size: Annotated[int, typer.Option(min=1, max=10**9, help="Rows in memory at once.")] = 500,
     device: DeviceText = "cpu",

@@ -190,8 +190,13 @@ class Schema:
             content = parse_json(text)
         except (ValueError, RecursionError) as error:
             raise DataError(f"{where}: not JSON ({error})") from error
-        if not isinstance(content, dict) or content.pop("version", None) != VERSION:
+        if not isinstance(content, dict) or "version" not in content:
             raise DataError(f"{where}: not a schema of version {VERSION}")
+        if (version := content.pop("version")) != VERSION:
+            raise DataError(
+                f"{where}: a schema of version {str(version)[:40]}, written by another mshgnn; this one reads version "
+                f"{VERSION}: train again, or use that one"
+            )
         known = {field.name: field for field in fields(cls)}
         for key in content:
             if key not in known:

@@ -70,7 +70,7 @@ def load_splits(dataset: GraphDataset, source: str = "default") -> Splits:
     if source == "default":
         source = _first_source(dataset)
     if source == "inside":
-        folds = _with_targets(dataset, _inside(dataset))
+        folds = with_targets(dataset, _inside(dataset))
     elif source == "fair-comparison":
         folds = _fair_comparison(_given_file(dataset, source))
     elif source == "tuned":
@@ -203,7 +203,7 @@ def _mask(dataset: GraphDataset, key: str) -> Tensor:
     return mask.reshape(dataset.num_items, -1).bool()
 
 
-def _with_targets(dataset: GraphDataset, folds: list[Split]) -> list[Split]:
+def with_targets(dataset: GraphDataset, folds: list[Split]) -> list[Split]:
     """The folds without the items that have no target."""
     if not bool((missing := is_missing(dataset.labels())).any()):
         return folds
@@ -222,7 +222,7 @@ def _own(dataset: GraphDataset) -> list[Split]:
         raise DataError(f"{dataset.name}: own splits need at least {num_folds} {dataset.task}s, not {count}")
     if labels.is_floating_point():  # no classes to deal out evenly: only what has a target is kept apart
         labels = -is_missing(labels).long()
-    return _with_targets(dataset, _dealt(fold_assignment(labels, num_folds), num_folds))
+    return with_targets(dataset, _dealt(fold_assignment(labels, num_folds), num_folds))
 
 
 def _dealt(assignment: str, num_folds: int) -> list[Split]:

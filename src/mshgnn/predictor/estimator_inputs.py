@@ -63,6 +63,8 @@ def numbers_of(X: Sequence[Data], y: Any) -> Tensor:
     """The same as float64, NaN where a number is missing."""
     try:
         return torch.from_numpy(labels_of(X, y).astype(np.float64))
+    except DataError:  # it says itself what is wrong
+        raise
     except (TypeError, ValueError) as error:
         raise DataError(f"y must hold numbers ({error})") from None
 

@@ -123,6 +123,11 @@ class _Estimator(BaseEstimator):
         return self.member_.compute(self._encode(graphs_of(X)), self.device).values.numpy()
 
 
+def _shares(values: Array, classes: int) -> Array:
+    """Probabilities of the classes of ``fit``; a single one is certain, though the network has a second output."""
+    return values if classes > 1 else np.ones((len(values), 1), dtype=values.dtype)
+
+
 class MSHGraphClassifier(ClassifierMixin, _Estimator):
     """Classes of graphs. ``y`` may hold any labels; without it each graph's ``y`` is taken.
 
@@ -154,8 +159,7 @@ class MSHGraphClassifier(ClassifierMixin, _Estimator):
 
     def predict_proba(self, X: Sequence[Data]) -> Array:
         """Probabilities ``[n, classes]``, in the order of ``classes_``."""
-        values = self._values(X)
-        return values[:, : len(self.classes_)]
+        return _shares(self._values(X), len(self.classes_))
 
     def predict(self, X: Sequence[Data]) -> Array:
         """The class of every graph."""
@@ -244,7 +248,7 @@ class MSHNodeClassifier(ClassifierMixin, _Estimator):
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the nodes ``X``, ``[n, classes]``."""
         (graph,) = graphs_of([self.graph], "node")
-        return self._values([graph])[node_numbers(X, graph), : len(self.classes_)]
+        return _shares(self._values([graph])[node_numbers(X, graph)], len(self.classes_))
 
     def predict(self, X: Any) -> Array:
         """The class of each of the nodes ``X``."""

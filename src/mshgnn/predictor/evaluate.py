@@ -14,7 +14,7 @@ from mshgnn.data.readers.asked import Cell, Row
 from mshgnn.data.readers.bad_rows import BadRows
 from mshgnn.data.readers.target_columns import read_targets
 from mshgnn.predictor.ensemble import Ensemble, OnError
-from mshgnn.predictor.predict import PredictionFailed, columns_of_source, has_named_columns, predicted
+from mshgnn.predictor.predict import PredictionFailed, columns_of_source, has_named_columns, predicted, table_of
 from mshgnn.training.objective import objective_of
 
 
@@ -67,9 +67,8 @@ def _check_columns(model: Ensemble, path: Path) -> None:
     there = columns_of_source(model, path)
     missing = [name for name in model.target_names if name not in there]
     if missing:
-        raise DataError(
-            f"{path}: line 1: no column {missing[0]!r} to compare with; columns are {', '.join(there)[:200]}"
-        )
+        where = f"{table_of(model, path)}: line 1"
+        raise DataError(f"{where}: no column {missing[0]!r} to compare with; columns are {', '.join(there)[:200]}")
 
 
 def _truth(model: Ensemble, rows: list[Row], on_error: OnError) -> tuple[Tensor, BadRows]:

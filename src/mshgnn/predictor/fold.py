@@ -24,6 +24,7 @@ from mshgnn.predictor.coding import recoded
 from mshgnn.predictor.config import TrainConfig
 from mshgnn.predictor.member import Member
 from mshgnn.predictor.so_far import NAME, SoFar, clear
+from mshgnn.predictor.units import Units
 from mshgnn.training.checkpoint import Checkpoint
 from mshgnn.training.curves import CURVE_NAMES, Curves, json_number, oriented
 from mshgnn.training.loop import EpochReport, train_fold
@@ -124,10 +125,10 @@ def train_member(
     """
     member, dataset = untrained(config, read, split, number)
     reports: list[EpochReport] = []
-    units = _units(dataset, member)
+    units = Units.of(dataset.metric, member.schema)
 
     def see(report: EpochReport) -> None:
-        metric = None if report.validation_metric is None else report.validation_metric * units
+        metric = None if report.validation_metric is None else units.restore(report.validation_metric)
         reports.append(report._replace(validation_metric=metric))
         on_epoch(reports[-1])
 
@@ -208,13 +209,8 @@ def untrained(config: TrainConfig, read: Read, split: Split, number: int) -> tup
     return Member(model, schema), dataset
 
 
-def _units(dataset: GraphDataset, member: Member) -> float:
-    """What a metric in deviations is multiplied by to be one of the file; several targets stay in deviations."""
-    if dataset.metric in ("rmse", "mae") and len(member.schema.target_std) == 1:
-        return member.schema.target_std[0]
-    return 1.0
-
-
-def _in_units(curves: Curves, units: float) -> Curves:
+def _in_units(curves: Curves, units: Units) -> Curves:
     """The curves with their metrics in the units of the file."""
-    return replace(curves, **{name: getattr(curves, name) * units for name in CURVE_NAMES if name.endswith("metric")})
+    metrics = [name for name in CURVE_NAMES if name.endswith("metric")]
+    changed: dict[str, Any] = {name: units.restore_all(getattr(curves, name)) for name in metrics}
+    return replace(curves, **changed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -21,10 +20,9 @@ from mshgnn.data.readers.on_disk import is_on_disk, read_bare_on_disk
 from mshgnn.data.readers.stream import columns_of, read_bare_line, stream_rows
 from mshgnn.data.readers.table import is_table
 from mshgnn.errors import Failure
-from mshgnn.files import written
 from mshgnn.predictor.columns import Columns
 from mshgnn.predictor.ensemble import Ensemble, OnError, Prediction
-from mshgnn.predictor.output import check_out
+from mshgnn.predictor.output import check_out, check_table, written_table
 
 CHUNK, CHUNK_BYTES = 500, 2**26
 """Rows that are in memory at once, and what their graphs may take, unless one alone takes more."""
@@ -61,7 +59,12 @@ def columns_of_source(model: Ensemble, path: Path) -> list[str]:
     """The columns of a file as the rows of ``predicted`` have them."""
     if model.schema.task == "graph":
         return columns_of(path)
-    return ["node"] if _bare_reader(path) else columns_of(_node_tables(path)[0])
+    return ["node"] if _bare_reader(path) else columns_of(table_of(model, path))
+
+
+def table_of(model: Ensemble, path: Path) -> Path:
+    """The table whose columns are the targets: the file itself, or that of the nodes."""
+    return _node_tables(path)[0] if model.schema.task == "node" else path
 
 
 def predicted(model: Ensemble, path: Path, *, on_error: OnError = "skip", chunk: int = CHUNK) -> Iterator[Chunk]:
@@ -132,14 +135,14 @@ def _node_tables(path: Path) -> tuple[Path, Path]:
 def predict_file(model: Ensemble, path: Path, out: Path, *, on_error: OnError = "skip", chunk: int = CHUNK) -> Written:
     """Write every row of ``path`` with its prediction to ``out``, which appears whole or not at all."""
     check_out(out, path)
+    check_table(out)
     own = columns_of_source(model, path)
     columns = Columns(model.schema, own, len(model.members), model.calibration)
     extra = [name if name not in {*own, *columns.names} else f"{name}_predicted" for name in EXTRA]
     total = failed = beyond = 0
     first = ""
-    with written(out) as beside:
-        file = io.TextIOWrapper(beside, encoding="utf-8", newline="")
-        writer = csv.writer(file, lineterminator="\n")
+    with written_table(out) as (file, delimiter):
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
         writer.writerow([*own, *columns.names, *extra])
         for piece in predicted(model, path, on_error=on_error, chunk=chunk):
             cells = iter(zip(columns.rows(piece.found), piece.found.distance.tolist(), strict=True))
@@ -155,7 +158,6 @@ def predict_file(model: Ensemble, path: Path, out: Path, *, on_error: OnError = 
                 writer.writerow([*kept, *new, f"{distance:.4g}", int(distance > 1), "ok"])
         if total == 0:
             raise DataError(f"{path}: there are no rows")
-        file.detach()
     if failed == total:
         raise PredictionFailed(f"{path}: not one of {total:,} rows could be predicted, the first: {first}")
     return Written(total, failed, first, beyond)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from mshgnn.data.dataset import DataError, GraphDataset
 from mshgnn.data.limits import check_file
-from mshgnn.data.splits import Split, check_splits, load_splits
+from mshgnn.data.splits import Split, check_splits, load_splits, with_targets
 from mshgnn.data.targets import is_missing
 from mshgnn.files import parse_json
 from mshgnn.predictor.config import How
@@ -46,9 +47,12 @@ def make_folds(
     """
     where = where or dataset.name
     if how == "column":
+        if settle("auto", dataset) != "column":
+            raise DataError(f"{where}: no column or key 'split' to follow; split_column names a column")
         return load_splits(dataset, "inside").folds
     if how == "file":
-        made = read_splits(Path(file or ""), rows)
+        where = file or where
+        made = with_targets(dataset, read_splits(Path(where), rows))
     else:
         parts = folds if folds > 1 else SHARES
         items = torch.nonzero(~is_missing(dataset.labels())).flatten().numpy()
@@ -60,7 +64,7 @@ def make_folds(
             raise DataError(f"{where}: {len(groups)} scaffolds are too few for {parts} parts; split at random")
         dealt = items, _dealt(groups, parts, len(items), seed, keep=how == "stratified")
         made = [_fold(*dealt, test, parts) for test in range(folds if folds > 1 else 1)]
-    check_splits(dataset, made, "inside")  # which may leave out items
+    check_splits(replace(dataset, name=where), made, "inside")  # which may leave out items
     return made
 
 
@@ -95,12 +99,26 @@ def read_splits(path: Path, rows: Sequence[int]) -> list[Split]:
         where = f"{path}: fold {number}"
         if not isinstance(fold, dict):
             raise DataError(f"{where}: not an object with the parts {', '.join(NAMES)}")
-        folds.append(Split(*(_part(fold, name, place, where) for name in NAMES)))
+        parts = {name: _part(fold, name, place, where) for name in NAMES}
+        _check_apart(parts, where)
+        folds.append(Split(*(torch.tensor([place[row] for row in part], dtype=torch.long) for part in parts.values())))
     return folds
 
 
-def _part(fold: Mapping[str, Any], name: str, place: Mapping[int, int], where: str) -> Tensor:
-    """The items of one part; a row that the file does not have, or that was left out, is refused."""
+def _check_apart(parts: Mapping[str, Sequence[int]], where: str) -> None:
+    """No part is empty, and no row is named twice."""
+    part_of: dict[int, str] = {}
+    for name, part in parts.items():
+        if not part:
+            raise DataError(f"{where}: part {name!r} is empty")
+        for row in part:
+            if row in part_of:
+                raise DataError(f"{where}: row {row} is in part {part_of[row]!r}, and in part {name!r} again")
+            part_of[row] = name
+
+
+def _part(fold: Mapping[str, Any], name: str, place: Mapping[int, int], where: str) -> list[int]:
+    """The rows of one part; a row that the file does not have, or that was left out, is refused."""
     if name not in fold:
         raise DataError(f"{where}: there is no part {name!r}; parts are {', '.join(NAMES)}")
     try:
@@ -110,7 +128,7 @@ def _part(fold: Mapping[str, Any], name: str, place: Mapping[int, int], where: s
     unknown = next((row for row in rows if row not in place), None)
     if unknown is not None:
         raise DataError(f"{where}: part {name!r}: there is no row {unknown} among {len(place):,}, counted from 0")
-    return torch.tensor([place[row] for row in rows], dtype=torch.long)
+    return rows
 
 
 def _numbers(value: Any, last: int) -> list[int]:

@@ -29,11 +29,13 @@ from mshgnn.predictor.ensemble import Prediction
 from mshgnn.predictor.fold import FoldReport
 from mshgnn.predictor.member import Computed, Member
 from mshgnn.predictor.shown import make_shown, save_shown
+from mshgnn.predictor.units import Units
 from mshgnn.report.page.build import build
 from mshgnn.report.page.contents import Measured
 from mshgnn.training.metrics import KNOWN_METRICS
 from mshgnn.training.objective import objective_of
 
+MIXED = "of each target in deviations of its training part, so that every target counts; not to be compared with test"
 RULE = "best_validation: the test metric at the epoch that is best on validation"
 
 
@@ -79,9 +81,12 @@ def summarise(
         truth = torch.cat([labels[split.test] for split in folds])
         calibration = Calibration.of(torch.cat(found), truth, config.coverage)
         write_atomically(folder / CALIBRATION_FILE, calibration.to_json().encode())
-    write_atomically(folder / "metrics.json", _metrics(config, summary, reports).encode())
+    units = Units.of(objective.metric, members[0].schema)
+    write_atomically(folder / "metrics.json", _metrics(config, summary, reports, units).encode())
     write_atomically(folder / "test_predictions.csv", _predictions(read, folds, rows, found).encode())
-    write_atomically(folder / "history.csv", _history(objective.metric, reports).encode())
+    write_atomically(folder / "history.csv", _history(objective.metric, reports, units).encode())
+    if read.skipped:
+        write_atomically(folder / "left_out.csv", _left_out(read).encode())
     save_shown(make_shown(dataset, read.schema, folds, computed, members), folder)
     write_atomically(folder / "report.html", build([subject_of_model(folder)]).encode())
     return summary
@@ -96,7 +101,7 @@ def _held_out(dataset: GraphDataset, read: Read, member: Member, split: Split) -
     return member.compute([own.graphs[index] for index in split.test.tolist()])
 
 
-def _metrics(config: TrainConfig, summary: Summary, reports: Sequence[FoldReport]) -> str:
+def _metrics(config: TrainConfig, summary: Summary, reports: Sequence[FoldReport], units: Units) -> str:
     model, *controls = summary.lines
     better = KNOWN_METRICS[summary.metric].higher_is_better
     return (
@@ -109,6 +114,7 @@ def _metrics(config: TrainConfig, summary: Summary, reports: Sequence[FoldReport
                 "model": config.model["name"],
                 "num_parameters": reports[0].num_parameters,
                 "validation": [_finite(report.validation_metric[report.chosen_epoch - 1]) for report in reports],
+                "validation_is": MIXED if units.mixed else "in the units of the test metric",
                 "chosen_epochs": [report.chosen_epoch for report in reports],
                 "epochs": [len(report.train_loss) for report in reports],
                 "controls": {line.name: _figures(line) for line in controls},
@@ -152,6 +158,15 @@ def _predictions(read: Read, folds: Sequence[Split], rows: Sequence[int], found:
     return text.getvalue()
 
 
+def _left_out(read: Read) -> str:
+    """Every row that could not be read, counted as in ``splits.json``, and why."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["row", "reason"])
+    writer.writerows(read.skipped)
+    return text.getvalue()
+
+
 def _targets(read: Read) -> tuple[str, ...]:
     return read.schema.target_names or ("target",)
 
@@ -162,8 +177,9 @@ def _truth(read: Read, label: Tensor) -> list[str]:
     return ["" if math.isnan(value) else f"{value:.7g}" for value in label.tolist()]
 
 
-def _history(metric: str, reports: Sequence[FoldReport]) -> str:
-    lines = [f"fold,epoch,train_loss,validation_{metric},chosen"]
+def _history(metric: str, reports: Sequence[FoldReport], units: Units) -> str:
+    name = f"validation_{metric}{'_in_deviations' if units.mixed else ''}"
+    lines = [f"fold,epoch,train_loss,{name},chosen"]
     for fold, report in enumerate(reports):
         for epoch, (loss, value) in enumerate(zip(report.train_loss, report.validation_metric, strict=True), 1):
             lines.append(f"{fold},{epoch},{loss:.7g},{value:.7g},{int(epoch == report.chosen_epoch)}")

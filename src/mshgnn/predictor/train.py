@@ -112,6 +112,7 @@ def gather(config: TrainConfig) -> Gathered:
         read = read._replace(schema=replace(read.schema, target_names=("target",)))
     config = settle_options(config, read.dataset.task)
     config = config.model_copy(update={"split": settle(config.split, read.dataset)})
+    check_folds(config)
     _check_classes(config, read)
     rows = rows_of(read)
     folds = make_folds(
@@ -152,9 +153,24 @@ def _warn(read: Read, config: TrainConfig, folds: list[Split], watcher: Watcher)
         unseen = [name for number, name in enumerate(dataset.class_names) if number not in seen]
         if unseen:
             watcher.say(f"no training item has class {', '.join(unseen[:5])}: it will never be predicted")
+    else:
+        blank = dataset.labels()[folds[0].train].isnan().all(dim=0).tolist()
+        unseen = [name for name, gone in zip(dataset.target_names, blank, strict=True) if gone]
+        if unseen:
+            watcher.say(
+                f"no training item has a value of {', '.join(unseen[:5])}: what is predicted for it means nothing"
+            )
     missing = int(is_missing(dataset.labels()).sum())
     if missing:
         watcher.say(f"{missing:,} {dataset.task}s have no target")
+
+
+def check_folds(config: TrainConfig) -> None:
+    """Refuse folds beside a split of the file's own, found by ``auto``: one of both would not be followed."""
+    if config.folds > 1 and config.split in ("column", "file"):
+        raise UserError(
+            f"{config.data}: its split column says itself what trains and tests; leave folds out, or say split random"
+        )
 
 
 def _check_classes(config: TrainConfig, read: Read) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +22,8 @@ from mshgnn.models import MODELS, resolve
 from mshgnn.predictor.config import TrainConfig, check_config
 from mshgnn.predictor.fold import untrained
 from mshgnn.predictor.output import check_out
-from mshgnn.predictor.train import gather
+from mshgnn.predictor.train import check_folds, gather
+from mshgnn.predictor.units import Units
 from mshgnn.records.codec import checksum
 from mshgnn.training.curves import oriented
 from mshgnn.training.loop import EpochReport, train_fold
@@ -32,6 +33,7 @@ from mshgnn.training.seeding import fold_seed
 TRIALS = ".db"
 """The ending of the database of trials, which has the name of the result."""
 WIDTHS, DEPTHS, BATCHES = (32, 64, 128), (2, 3, 4, 5), (16, 32, 64)
+DROPOUT, RATES = (0.0, 0.5), (1e-4, 1e-2)
 
 
 class Tuned(NamedTuple):
@@ -60,7 +62,10 @@ def tune(config: TrainConfig, out: Path, seconds: float, say: Callable[[str], No
     check_out(out, Path(config.data))
     if out.suffix == TRIALS:
         raise UserError(f"--out {out}: is the name of the trials beside it; take another ending, such as .yaml")
+    folds = config.folds  # of the training afterwards; trials see one
     config, read, _, (split, *_) = gather(config.model_copy(update={"folds": 1}))
+    check_folds(config.model_copy(update={"folds": folds}))
+    units = Units.of(read.dataset.metric, read.schema.from_training(read.dataset, split.train))
     split = Split(split.train, split.validation, split.test[:0])
     better = objective_of(read.dataset).higher_is_better
     name = checksum([config.model_dump(mode="json"), read.dataset.checksum])[:16]
@@ -90,7 +95,7 @@ def tune(config: TrainConfig, out: Path, seconds: float, say: Callable[[str], No
                 raise optuna.TrialPruned
 
         value = _validated(tried, read, split, see, higher_is_better=better)
-        say(f"trial {trial.number + 1}: validation {value:.4g}")
+        say(f"trial {trial.number + 1}: validation {units.restore(value):.4g}")
         return value
 
     try:
@@ -100,12 +105,12 @@ def tune(config: TrainConfig, out: Path, seconds: float, say: Callable[[str], No
     done = [trial for trial in study.trials if trial.state == optuna.trial.TrialState.COMPLETE]
     if not done:
         raise UserError(f"--budget: not one trial was finished in {seconds:.0f} s; give it more")
-    best = _suggested(config, optuna.trial.FixedTrial(study.best_params))
+    best = _suggested(config, optuna.trial.FixedTrial(study.best_params)).model_copy(update={"folds": folds})
     with written(out) as file:
         file.write(best.to_yaml().encode())
     first = done[0].value
     assert first is not None, "a complete trial has a value"
-    return Tuned(best, study.best_value, first, len(study.trials))
+    return Tuned(best, units.restore(study.best_value), units.restore(first), len(study.trials))
 
 
 @contextmanager
@@ -140,28 +145,36 @@ def _validated(
 
 
 def _as_it_is(config: TrainConfig) -> dict[str, Any]:
-    """The settings asked for, as the first trial; those outside the ranges are left to the sampler."""
+    """The settings asked for, as the first trial."""
     options = resolve(config.model["name"], config.options)
-    wanted = {
-        "hidden_channels": options.get("hidden_channels"),
-        "num_layers": options.get("num_layers"),
-        "dropout": options.get("dropout"),
-        "learning_rate": config.training.learning_rate,
-        "batch_size": config.training.batch_size,
-    }
-    allowed = {"hidden_channels": WIDTHS, "num_layers": DEPTHS, "batch_size": BATCHES}
-    return {key: value for key, value in wanted.items() if value is not None and value in allowed.get(key, (value,))}
+    wanted = {key: options.get(key) for key in ("hidden_channels", "num_layers", "dropout")}
+    wanted |= {"learning_rate": config.training.learning_rate, "batch_size": config.training.batch_size}
+    return {key: value for key, value in wanted.items() if value is not None}
 
 
 def _suggested(config: TrainConfig, trial: Any) -> TrainConfig:
-    """The description with the settings of a trial; options that the model does not have are left out."""
-    known = MODELS[config.model["name"]].options
+    """The description with the settings of a trial; options that the model does not have are left out.
+
+    What was asked for is among the choices, also where it lies outside of them.
+    """
+    known, asked = MODELS[config.model["name"]].options, _as_it_is(config)
     model, content = dict(config.model), config.model_dump(mode="json")
     for key, choices in (("hidden_channels", WIDTHS), ("num_layers", DEPTHS)):
         if key in known:
-            model[key] = trial.suggest_categorical(key, choices)
+            model[key] = trial.suggest_categorical(key, _with(choices, asked.get(key)))
     if "dropout" in known:
-        model["dropout"] = trial.suggest_float("dropout", 0.0, 0.5)
-    content["training"]["learning_rate"] = trial.suggest_float("learning_rate", 1e-4, 1e-2, log=True)
-    content["training"]["batch_size"] = trial.suggest_categorical("batch_size", BATCHES)
+        model["dropout"] = trial.suggest_float("dropout", *_between(DROPOUT, asked.get("dropout", 0.0)))
+    training = content["training"]
+    training["learning_rate"] = trial.suggest_float("learning_rate", *_between(RATES, asked["learning_rate"]), log=True)
+    training["batch_size"] = trial.suggest_categorical("batch_size", _with(BATCHES, asked["batch_size"]))
     return check_config({**content, "model": model}, "tune")
+
+
+def _with(choices: Sequence[int], value: int | None) -> list[int]:
+    """The choices with the value among them."""
+    return sorted({*choices, *(() if value is None else (value,))})
+
+
+def _between(bounds: tuple[float, float], value: float) -> tuple[float, float]:
+    """The bounds, moved where the value lies outside."""
+    return min(bounds[0], value), max(bounds[1], value)

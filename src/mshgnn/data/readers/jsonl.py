@@ -137,12 +137,15 @@ def parse_line(line: str, where: str, *, needs_target: bool = True) -> Line:
 
 
 def first_keys(path: Path, *keys: str) -> list[str]:
-    """Which of these keys the first graph has; none where it cannot be read."""
-    try:
-        content = json.loads(next(text_lines(path), (1, ""))[1])
-    except (ValueError, RecursionError):  # said with its line when the graph is read
-        return []
-    return [key for key in keys if isinstance(content, dict) and key in content]
+    """Which of these keys the first graph has that can be read; what cannot is said with its line later."""
+    for _, line in text_lines(path, marked=True):
+        try:
+            content = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(content, dict):
+            return [key for key in keys if key in content]
+    return []
 
 
 def _of_nodes(content: Mapping[str, object], key: str, num_nodes: int) -> list[object]:

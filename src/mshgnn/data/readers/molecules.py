@@ -46,13 +46,14 @@ def read_molecules(path: Path, asked: Asked) -> Read:
     for row, text in enumerate(texts):
         if row in bad:
             continue
+        where = table.where(row, smiles)
         try:
-            graph = molecule(text, table.where(row))
+            graph = molecule(text, where)
         except ValueError as error:
-            bad.add(row, str(error) if isinstance(error, DataError) else f"{table.where(row)}: {error}")
+            bad.add(row, str(error) if isinstance(error, DataError) else f"{where}: {error}")
             continue
         atoms += graph.x.shape[0]
-        check_limit("memory", FLOAT * atoms * graph.x.shape[1], table.where(row))
+        check_limit("memory", FLOAT * atoms * graph.x.shape[1], where)
         graph.y = targets.values[row : row + 1]
         if splits is not None:
             graph.split = splits[row]

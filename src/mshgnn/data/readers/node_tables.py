@@ -158,4 +158,7 @@ def _check_once(edges: Table, listed: Tensor, attributes: Tensor, *, directed: b
         key = (sender, receiver) if directed or sender < receiver else (receiver, sender)
         before = first.setdefault(key, row)
         if before != row and not torch.equal(attributes[before], attributes[row]):
-            raise DataError(f"{edges.where(row)}: the edge of line {edges.lines[before]} again, with other features")
+            hint = "" if directed else "; if edges go one way, say directed"
+            raise DataError(
+                f"{edges.where(row)}: the edge of line {edges.lines[before]} again, with other features{hint}"
+            )

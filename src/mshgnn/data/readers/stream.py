@@ -65,7 +65,7 @@ def _molecules(path: Path, asked: Asked) -> Iterator[Row]:
         padded = dict(zip(names, [*map(printable, cells), *[""] * len(names)], strict=False))
         if not problem:
             try:
-                graph = molecule(padded[smiles], where)
+                graph = molecule(padded[smiles], f"{where}: column {smiles!r}")
             except DataError as error:
                 problem = str(error)
             except ValueError as error:

@@ -25,6 +25,12 @@ CELL_BYTES, CHECKED_EVERY = 60, 10**6
 """What a cell takes besides its characters; after so many bytes more the limit is looked at again."""
 VALUE_BYTES = 8
 """What a value of a Parquet file takes at least once it is unpacked, however few bytes it has there."""
+REASONS = {
+    "end of data": "a quotation mark is never closed",
+    "new-line character": "a carriage return alone ends no line; save the file with line feeds",
+}
+"""What the messages of Python's reader mean to someone who has only the file."""
+DELIMITERS = {";": "semicolons", "\t": "tabs", ",": "commas"}
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 
 
@@ -74,6 +80,11 @@ def is_table(path: Path) -> bool:
     return path.name.endswith(SUFFIXES)
 
 
+def delimiter_of(path: Path) -> str:
+    """What stands between the cells of a text with this name."""
+    return "\t" if path.name.removesuffix(".gz").endswith(".tsv") else ","
+
+
 def stem(path: Path) -> str:
     """The file's name without its ending."""
     return path.name.removesuffix(".gz").rpartition(".")[0]
@@ -110,11 +121,12 @@ def open_rows(path: Path, *, marked: bool = False) -> tuple[list[str], Iterator[
         header, rows = _parquet(path)
         return _names(path, header), rows
     lines = _gzip_lines(path, marked) if path.suffix == ".gz" else (line for _, line in text_lines(path, marked=marked))
-    delimiter = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else ","
+    delimiter = delimiter_of(path)
     cells = _text_rows(path, lines, delimiter, marked)
     header = next(cells, (1, []))[1]
     if not header:
         raise DataError(f"{path}: line 1: there is no header" + ("" if path.stat().st_size else "; the file is empty"))
+    _check_delimiter(path, header, delimiter)
     return _names(path, header), ((line, row) for line, row in cells if row)
 
 
@@ -133,13 +145,23 @@ def _text_rows(path: Path, lines: Iterator[str], delimiter: str, marked: bool) -
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            reason = "a quotation mark is never closed" if "end of data" in str(error) else str(error)
+            reason = next((words for part, words in REASONS.items() if part in str(error)), str(error))
             if not marked or begins == 1 or reader.line_num > begins:  # it may have swallowed other rows
                 raise DataError(f"{path}: line {begins}: {reason}") from error
             cells = [NO_ROW + reason]
         if cells is None:
             return
         yield reader.line_num, cells
+
+
+def _check_delimiter(path: Path, header: Sequence[str], delimiter: str) -> None:
+    """A header of one cell with another delimiter in it is that of a table that some spreadsheet wrote its own way."""
+    other = next((mark for mark in DELIMITERS if mark in header[0] and mark != delimiter), None)
+    if len(header) == 1 and other:
+        kind = "tabs" if delimiter == "\t" else "commas"
+        raise DataError(
+            f"{path}: line 1: columns are parted by {DELIMITERS[other]}, those of a file with this name by {kind}"
+        )
 
 
 def _names(path: Path, header: Sequence[str]) -> list[str]:

@@ -46,6 +46,9 @@ def read_targets(
         read = [_numbers(columns, name, where, bad, labels=objective == "multilabel") for name in names]
         values = torch.tensor(read, dtype=torch.float64).t().contiguous()
         values[list(bad)] = nan
+        empty = [name for name, blank in zip(names, values.isnan().all(dim=0).tolist(), strict=True) if blank]
+        if empty and schema is None:  # a later file may say nothing of a target
+            raise DataError(next(iter(bad.values()), f"{where(0, empty[0])}: every target is blank"))
         return TargetColumns(values, objective, (), names)
     if len(names) != 1:
         raise DataError(
