@@ -56,6 +56,17 @@ class NodeStore:
         self.forget()
         return rows if rows.layout != torch.strided else rows.float()
 
+    def edges_to(self, begin: int, end: int) -> tuple[Tensor, Tensor | None]:
+        """The edges ``[2, m]`` to a range of receivers, who count from 0, and their features.
+
+        The senders keep their numbers in the whole graph.
+        """
+        first, last = self.rowptr[begin], self.rowptr[end]
+        sender = self.sender[first:last]
+        receiver = np.repeat(np.arange(end - begin, dtype=sender.dtype), np.diff(self.rowptr[begin : end + 1]))
+        edges = torch.from_numpy(np.stack([sender, receiver]))
+        return edges, None if self.edge_attr is None else self.edge_attr[first:last]
+
     def edge_features(self, part: Subgraph) -> Tensor | None:
         """The features of a part's edges."""
         return None if self.edge_attr is None else self.edge_attr[torch.from_numpy(part.position)]
