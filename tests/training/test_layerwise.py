@@ -179,6 +179,46 @@ def test_training_on_arrays_larger_than_the_limit_stays_within_it(tmp_path: Path
     assert int(done.stdout) < limit
 
 
+INFERENCE_CHECK = """
+import sys, torch
+from pathlib import Path
+from mshgnn.data import load_own
+from mshgnn.machine import peak_memory_bytes, reset_peak_memory, resident_memory_bytes, return_freed_blocks
+from mshgnn.models import build
+from mshgnn.training.layerwise import LayerByLayer
+from mshgnn.training.node_store import NodeStore
+
+torch.set_num_threads(1)
+
+def infer(folder):
+    graph = load_own(folder).graphs[0]
+    model = build("msh-stable", 8, 2, task="node", options={"hidden_channels": 32, "num_layers": 2}).eval()
+    LayerByLayer(NodeStore.of(graph), torch.arange(0, graph.num_nodes, 100), torch.device("cpu")).outputs(model)
+
+infer(Path(sys.argv[1]))  # loads libraries and kernels
+return_freed_blocks()
+before = resident_memory_bytes()
+reset_peak_memory()
+infer(Path(sys.argv[2]))
+print(peak_memory_bytes() - before)
+"""
+
+
+@pytest.mark.parametrize("limit", [40_000_000, 200_000_000])  # rows of all nodes on the disk, in memory
+def test_inference_stays_within_its_limit(limit: int, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    for name, count in (("small", 3_000), ("large", 150_000)):
+        folder = tmp_path / name
+        folder.mkdir()
+        np.save(folder / "x.npy", random.standard_normal((count, 8), dtype=np.float32))
+        np.save(folder / "edge_index.npy", random.integers(count, size=(2, 4 * count)))
+        np.save(folder / "y.npy", np.arange(count) % 2)
+    command = [sys.executable, "-c", INFERENCE_CHECK, str(tmp_path / "small"), str(tmp_path / "large")]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "MSHGNN_MEMORY": str(limit)})
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < limit
+
+
 def test_a_graph_on_the_disk_is_the_same_as_in_memory(tmp_path: Path) -> None:
     graph = random_graph()
     np.save(tmp_path / "x.npy", graph.x.numpy())
