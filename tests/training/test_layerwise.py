@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
+from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from mshgnn.data import load_own
+from mshgnn.data.mapped import MappedArray
 from mshgnn.models import build
 from mshgnn.nn import Model
+from mshgnn.nn.open_norm import OpenNorm
 from mshgnn.training.layerwise import LayerByLayer
 from mshgnn.training.node_store import NodeStore
 
@@ -55,14 +58,51 @@ def test_layer_by_layer_is_exact(name: str, memory: str, monkeypatch: pytest.Mon
     torch.testing.assert_close(inference.embeddings(model), embedding)
 
 
-def test_edge_features_and_loops_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MSHGNN_MEMORY", "30000")
-    model, graph = trained("msh-stable", edge_dim=2, self_loops=True), random_graph()
+@pytest.mark.parametrize("memory", ["200000", "30000", "1"])
+@pytest.mark.parametrize("self_loops", [False, True])
+def test_edge_features_and_loops_are_seen(self_loops: bool, memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MSHGNN_MEMORY", memory)
+    model, graph = trained("msh-stable", edge_dim=2, self_loops=self_loops), random_graph()
     graph.edge_attr = torch.randn(150, 2)
     inference = LayerByLayer(NodeStore.of(graph), torch.arange(40), CPU)
     with torch.no_grad():
         truth = model(graph.x, graph.edge_index, edge_attr=graph.edge_attr)
     torch.testing.assert_close(inference.outputs(model), truth)
+
+
+@pytest.mark.parametrize("memory", ["200000", "30000", "1"])
+def test_every_node_is_prepared_once_per_layer_however_many_hear_it(
+    memory: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MSHGNN_MEMORY", memory)
+    model, graph, rows = trained("msh-stable"), random_graph(), 0
+
+    def count(module: nn.Module, inputs: tuple[Tensor]) -> None:
+        nonlocal rows
+        rows += len(inputs[0])
+
+    for module in model.modules():
+        if isinstance(module, OpenNorm):
+            module.register_forward_pre_hook(count)
+    LayerByLayer(NodeStore.of(graph), torch.arange(40), CPU).outputs(model)
+    assert rows == 2 * (40 + 40 + 1)  # of two layers: senders, receivers, and one to ask whether there are rows
+
+
+def test_states_on_the_disk_have_no_name_that_could_be_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MSHGNN_MEMORY", "1")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    model, graph, made, create = trained("msh-stable"), random_graph(), list[Path](), MappedArray.create
+
+    def noted(path: Path, shape: tuple[int, ...], dtype: type) -> MappedArray:
+        made.append(path)
+        return create(path, shape, dtype)
+
+    monkeypatch.setattr(MappedArray, "create", noted)
+    model.get_submodule("head").register_forward_pre_hook(lambda *_: made.extend(tmp_path.iterdir()))
+    LayerByLayer(NodeStore.of(graph), torch.arange(40), CPU).outputs(model)
+    assert len(made) == 5  # the encoder's states; of two layers what senders hand over, and the next states
 
 
 def test_sparse_features_are_taken_row_by_row() -> None:
@@ -135,6 +175,46 @@ def test_training_on_arrays_larger_than_the_limit_stays_within_it(tmp_path: Path
     command = [sys.executable, "-c", MEMORY_CHECK, str(tmp_path / "small"), str(tmp_path / "large")]
     environment = {**os.environ, "MSHGNN_MEMORY": "50M"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < limit
+
+
+INFERENCE_CHECK = """
+import sys, torch
+from pathlib import Path
+from mshgnn.data import load_own
+from mshgnn.machine import peak_memory_bytes, reset_peak_memory, resident_memory_bytes, return_freed_blocks
+from mshgnn.models import build
+from mshgnn.training.layerwise import LayerByLayer
+from mshgnn.training.node_store import NodeStore
+
+torch.set_num_threads(1)
+
+def infer(folder):
+    graph = load_own(folder).graphs[0]
+    model = build("msh-stable", 8, 2, task="node", options={"hidden_channels": 32, "num_layers": 2}).eval()
+    LayerByLayer(NodeStore.of(graph), torch.arange(0, graph.num_nodes, 100), torch.device("cpu")).outputs(model)
+
+infer(Path(sys.argv[1]))  # loads libraries and kernels
+return_freed_blocks()
+before = resident_memory_bytes()
+reset_peak_memory()
+infer(Path(sys.argv[2]))
+print(peak_memory_bytes() - before)
+"""
+
+
+@pytest.mark.parametrize("limit", [40_000_000, 200_000_000])  # rows of all nodes on the disk, in memory
+def test_inference_stays_within_its_limit(limit: int, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    for name, count in (("small", 3_000), ("large", 150_000)):
+        folder = tmp_path / name
+        folder.mkdir()
+        np.save(folder / "x.npy", random.standard_normal((count, 8), dtype=np.float32))
+        np.save(folder / "edge_index.npy", random.integers(count, size=(2, 4 * count)))
+        np.save(folder / "y.npy", np.arange(count) % 2)
+    command = [sys.executable, "-c", INFERENCE_CHECK, str(tmp_path / "small"), str(tmp_path / "large")]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "MSHGNN_MEMORY": str(limit)})
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < limit
 

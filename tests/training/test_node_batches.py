@@ -145,6 +145,19 @@ def test_what_parts_cannot_do_is_refused() -> None:
         train_fold(build("gin", 1, 2, task="graph"), graphs, Split(*torch.arange(6).tensor_split(3)), settings, seed=0)
 
 
+@pytest.mark.parametrize("batching", PARTS)
+def test_a_step_whose_features_do_not_fit_is_refused_before_they_are_read(
+    batching: Batching, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = node_task()
+    split, settings = split_of(dataset), TrainingSettings(batching=batching, nodes_per_step=60)
+    monkeypatch.setenv("MSHGNN_MEMORY", "1000")
+    monkeypatch.setattr(NodeStore, "features", None)
+    fold = prepare(dataset, split, settings, hops=2)
+    with pytest.raises(UserError, match=r"^a step on \d+ nodes of \d+ features, unless nodes_per_step is lower, needs"):
+        next(iter(fold.steps(torch.Generator())))
+
+
 def test_neighbours_are_given_for_each_hop_or_for_all() -> None:
     assert counts_of(TrainingSettings(batching="neighbours", neighbours=(7,)), 3) == (7, 7, 7)
     assert counts_of(TrainingSettings(batching="neighbours", neighbours=(7, 5)), 2) == (7, 5)

@@ -34,9 +34,9 @@ class MappedArray:
     within a limit forgets them after every step: the system still has them in its own cache while there is room.
     """
 
-    def __init__(self, path: Path, file: mmap.mmap, values: Array, *, write: bool = False) -> None:
+    def __init__(self, path: Path, file: mmap.mmap, values: Array) -> None:
         self.path, self.values = path, values
-        self._file, self._write = file, write
+        self._file = file
 
     @classmethod
     def open(cls, path: Path, *, write: bool = False) -> MappedArray:
@@ -55,7 +55,7 @@ class MappedArray:
             if path.stat().st_size != start + size:
                 raise DataError(f"{path}: {path.stat().st_size - start:,} bytes of content, the header says {size:,}")
             mapped = map_file(path, file, write=write)
-        return cls(path, mapped, np.ndarray(shape, dtype, mapped, start), write=write)
+        return cls(path, mapped, np.ndarray(shape, dtype, mapped, start))
 
     @classmethod
     def create(cls, path: Path, shape: tuple[int, ...], dtype: npt.DTypeLike) -> MappedArray:
@@ -88,9 +88,10 @@ class MappedArray:
         return found
 
     def forget(self) -> None:
-        """Give back the pages; what was written is on the disk before."""
-        if self._write:
-            self._file.flush()
+        """Give back the pages. What was written goes to the file, and the system brings it to the disk in its time.
+
+        To wait for the disk here, after every step, would take far longer than the steps.
+        """
         if hasattr(mmap, "MADV_DONTNEED"):
             self._file.madvise(mmap.MADV_DONTNEED)
 
@@ -105,12 +106,17 @@ def map_file(path: Path, file: IO[bytes], *, write: bool = False) -> mmap.mmap:
 
 @contextmanager
 def made_beside(path: Path) -> Iterator[Path]:
-    """A file that becomes ``path`` if the block ends well; another process may make the same one at the same time."""
+    """A file that becomes ``path`` once it is on the disk, if the block ends well.
+
+    Another process may make the same one at the same time.
+    """
     handle, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".writing", dir=path.parent)
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
+        with temporary.open("r+b") as file:
+            os.fsync(file.fileno())
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

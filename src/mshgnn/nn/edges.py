@@ -8,7 +8,7 @@ from torch_geometric import EdgeIndex
 
 from mshgnn.errors import UserError
 from mshgnn.ops import ReceiverCSR, receiver_csr
-from mshgnn.ops.graph import EdgeList, Graph, check_csr, is_traced
+from mshgnn.ops.graph import EdgeList, Graph, check_csr, is_traced, sum_rows
 
 SPARSE_LAYOUTS = (torch.sparse_csr, torch.sparse_csc, torch.sparse_coo)
 
@@ -65,3 +65,22 @@ def in_edge_order(rows: Tensor, graph: Graph) -> Tensor:
 def in_graph_order(rows: Tensor, graph: Graph) -> Tensor:
     """The inverse of :func:`in_edge_order`."""
     return rows if isinstance(graph, EdgeList) else rows[graph.order]
+
+
+def weight_of_edges(
+    edge_weight: Tensor | None, graph: Graph, num_senders: int, dtype: torch.dtype, sender_weight: str
+) -> Tensor | None:
+    """``c_vu`` in the order of ``graph``: the user's weight of the edge times that of its sender."""
+    if edge_weight is not None:
+        if edge_weight.shape != graph.sender.shape:
+            expected = list(graph.sender.shape)
+            raise UserError(
+                f"edge_weight must have one number per edge, shape {expected}, got {list(edge_weight.shape)}"
+            )
+        edge_weight = in_graph_order(edge_weight.to(dtype), graph)
+    if sender_weight == "one":
+        return edge_weight
+    sender = graph.sender.long()
+    uses = sum_rows(torch.ones_like(sender, dtype=dtype), sender, num_senders)
+    of_sender = uses.clamp(min=1).rsqrt()[sender]
+    return of_sender if edge_weight is None else edge_weight * of_sender

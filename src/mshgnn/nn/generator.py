@@ -77,6 +77,14 @@ class FullGenerator(nn.Module):
             shift = nn.functional.linear(h_receiver, shift_weight * condition, shift_bias)
         return Generated(h_receiver, h_sender, weight, bias, shift)
 
+    def sender_rows(self, h_sender: Tensor) -> Tensor:
+        """What the phases need of every sender: all of it."""
+        return h_sender
+
+    def phases_from(self, rows: Tensor, h_receiver: Tensor) -> Generated:
+        """:meth:`phases`, given the :meth:`sender_rows`."""
+        return self.phases(rows, h_receiver)
+
 
 class FactoredGenerator(nn.Module):
     r"""A generator whose weights have rank ``R`` in each projection: products per node, not per edge.
@@ -120,14 +128,28 @@ class FactoredGenerator(nn.Module):
 
     def phases(self, h_sender: Tensor, h_receiver: Tensor) -> Factored:
         """One table per side, or one for both where senders are receivers."""
-        dtype = h_receiver.dtype
-        shift = (None, None) if self.shift is None else (self.shift.weight.to(dtype), self.shift.bias.to(dtype))
-        scale = None if self.scale is None else self.scale.to(dtype)
-        weights = self.receiver.to(dtype), self.sender.to(dtype), *shift, scale
+        weights = self._weights(h_receiver.dtype)
         if h_sender is h_receiver and is_eager(h_receiver):
             both = _Tables.apply(h_receiver, *weights)  # type: ignore[no-untyped-call]
             return Factored(both, None, self.made_of.num_projections)
         return Factored(*scaled_tables(h_receiver, h_sender, *weights), self.made_of.num_projections)
+
+    def sender_rows(self, h_sender: Tensor) -> Tensor:
+        """What the phases need of every sender: its row of the table ``U [S, (R + 1) F]``."""
+        _, sender, _, _, scale = self._weights(h_sender.dtype)
+        return sender_table(h_sender, sender, scale)
+
+    def phases_from(self, rows: Tensor, h_receiver: Tensor) -> Factored:
+        """:meth:`phases`, given the :meth:`sender_rows`."""
+        return Factored(
+            receiver_table(h_receiver, *self._weights(h_receiver.dtype)), rows, self.made_of.num_projections
+        )
+
+    def _weights(self, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None, Tensor | None]:
+        """What both tables are made with."""
+        shift = (None, None) if self.shift is None else (self.shift.weight.to(dtype), self.shift.bias.to(dtype))
+        scale = None if self.scale is None else self.scale.to(dtype)
+        return self.receiver.to(dtype), self.sender.to(dtype), *shift, scale
 
 
 def table_factors(width: int, scale: Tensor | None) -> tuple[float, float, float]:
@@ -135,25 +157,37 @@ def table_factors(width: int, scale: Tensor | None) -> tuple[float, float, float
     return (1.0, 1.0, 1.0) if scale is None else (1.0 / width, 1.0 / math.sqrt(width), 1.0 / math.sqrt(width))
 
 
-def scaled_tables(
+def receiver_table(
     h_receiver: Tensor,
-    h_sender: Tensor,
     receiver: Tensor,
     sender: Tensor,
     shift_weight: Tensor | None,
     shift_bias: Tensor | None,
     scale: Tensor | None,
-) -> tuple[Tensor, Tensor]:
-    """``T [N, (R + 1) F]`` and ``U [S, (R + 1) F]`` of :class:`FactoredGenerator`."""
+) -> Tensor:
+    """``T [N, (R + 1) F]`` of :class:`FactoredGenerator`."""
     of_shift, of_receiver, _ = table_factors(h_receiver.size(1), scale)
-    of_sender = table_factors(h_sender.size(1), scale)[2]
     F = sender.size(0) - receiver.size(0)
     if shift_weight is None:
         shift = h_receiver.new_zeros(h_receiver.size(0), F)
     else:
         shift = nn.functional.linear(h_receiver, shift_weight * of_shift, shift_bias)
-    table = torch.cat([shift, h_receiver @ (receiver * of_receiver).t()], dim=1)
-    return table, h_sender @ (sender * (of_sender if scale is None else of_sender * scale)).t()
+    return torch.cat([shift, h_receiver @ (receiver * of_receiver).t()], dim=1)
+
+
+def sender_table(h_sender: Tensor, sender: Tensor, scale: Tensor | None) -> Tensor:
+    """``U [S, (R + 1) F]`` of :class:`FactoredGenerator`."""
+    of_sender = table_factors(h_sender.size(1), scale)[2]
+    return h_sender @ (sender * (of_sender if scale is None else of_sender * scale)).t()
+
+
+def scaled_tables(
+    h_receiver: Tensor, h_sender: Tensor, receiver: Tensor, sender: Tensor, *rest: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """Both tables; ``rest`` is the shift's weight and bias, and the scale."""
+    shift_weight, shift_bias, scale = rest
+    table = receiver_table(h_receiver, receiver, sender, shift_weight, shift_bias, scale)
+    return table, sender_table(h_sender, sender, scale)
 
 
 def _side_by_side(h: Tensor, *weights: Any) -> Tensor:

@@ -184,6 +184,26 @@ class GraphModel(Model):
         assert isinstance(layer, Layer)
         return layer.first(h, edges, edge_attr, receivers, scale)
 
+    def sender_rows(self, number: int, h: Tensor) -> Tensor | None:
+        """All that layer ``number`` reads of senders with states ``h [n, d]``: a row of each, ``[n, w]``.
+
+        ``None`` where the message takes the states themselves: then :meth:`advance` is the only way.
+        """
+        message = self.messages[number]
+        return message.sender_rows(h) if isinstance(message, MSHConv) and not self.self_loops else None
+
+    def advance_from(
+        self, number: int, h: Tensor, rows: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None
+    ) -> Tensor:
+        """One layer of a node task for nodes with states ``h [n, d]``, whose senders have these :meth:`sender_rows`.
+
+        ``edge_index [2, m]`` names senders by their place in ``rows``, receivers by theirs in ``h``.
+        """
+        layer = self.layers[number]
+        assert isinstance(layer, Layer)
+        assert isinstance(layer.message, MSHConv)
+        return layer.next_states(h, layer.message.from_rows(rows, h, edge_index, edge_attr))
+
     def embedding_of(self, h: Tensor) -> Tensor:
         """The embeddings that the head sees of last states ``[n, d]`` of a node task, or of a readout."""
         return h if self.norm is None else self.norm(h)
@@ -274,10 +294,12 @@ class Layer(nn.Module):
 
         Only they have all their edges, so only they are seen by the update and its batch norm.
         """
-        assert self.update is not None
         m = self.message(h, edge_index) if edge_attr is None else self.message(h, edge_index, edge_attr)
         m, own = m[:receivers], h[:receivers]
-        if scale is not None:
-            m = m * scale
-        next_states: Tensor = self.update(own, m if self.update.root is None else self.update.root(own) + m)
-        return next_states
+        return self.next_states(own, m if scale is None else m * scale)
+
+    def next_states(self, h: Tensor, m: Tensor) -> Tensor:
+        """What the update makes of states and messages, both ``[N, d]``."""
+        assert self.update is not None
+        found: Tensor = self.update(h, m if self.update.root is None else self.update.root(h) + m)
+        return found

@@ -13,7 +13,7 @@ from torch_geometric.utils import softmax
 
 from mshgnn.errors import UserError
 from mshgnn.nn.checks import check_dense_features, check_edge_features
-from mshgnn.nn.edges import as_edge_index, as_graph, in_edge_order, in_graph_order
+from mshgnn.nn.edges import as_edge_index, as_graph, in_edge_order, in_graph_order, weight_of_edges
 from mshgnn.nn.generator import FactoredGenerator, FullGenerator, GeneratorOptions
 from mshgnn.nn.harmonic import HarmonicEncoding
 from mshgnn.nn.open_norm import EXTRA_CHANNELS, OpenNorm
@@ -21,8 +21,8 @@ from mshgnn.nn.options import Rank, Width, checked
 from mshgnn.nn.pairs import channel_pair, feature_pair, width_of
 from mshgnn.ops import Inputs, edge_phases, harmonic_aggregate
 from mshgnn.ops.eager import without_autocast
-from mshgnn.ops.graph import Graph, sum_rows
-from mshgnn.ops.inputs import GateActivation
+from mshgnn.ops.graph import Graph
+from mshgnn.ops.inputs import GateActivation, Phases
 
 Aggregation = Literal["sum", "mean", "sqrt_degree"]
 SenderWeight = Literal["one", "sqrt_degree"]
@@ -216,6 +216,12 @@ class MSHConv(MessagePassing):
         gate_activation: GateActivation,
     ) -> tuple[Tensor, Tensor | None]:
         inputs = self._inputs(x, edge_index, edge_attr, edge_weight)
+        return self._summed(inputs, x if isinstance(x, Tensor) else x[1], edge_index, gate, gate_activation)
+
+    def _summed(
+        self, inputs: Inputs, x: Tensor, edge_index: Tensor, gate: Tensor | None, gate_activation: GateActivation
+    ) -> tuple[Tensor, Tensor | None]:
+        """The messages to receivers with features ``x [N, d_r]`` and the gated ones, both ``[N, out_channels]``."""
         graph, weight = inputs.graph, self.output.weight
         # A phase in half precision is wrong by whole turns: everything up to the sum stays in float32 at least.
         with without_autocast(weight):
@@ -236,7 +242,7 @@ class MSHConv(MessagePassing):
             messages = messages / divisor
             gated = None if gated is None else gated / divisor
         if self.root is not None:
-            messages = messages + self.root(x if isinstance(x, Tensor) else x[1])
+            messages = messages + self.root(x)
         return messages, gated
 
     def _inputs(self, x: Features, edge_index: Tensor, edge_attr: Tensor | None, edge_weight: Tensor | None) -> Inputs:
@@ -255,39 +261,35 @@ class MSHConv(MessagePassing):
             h_sender = h_receiver = self._normalized(x_sender.to(compute), self.sender_norm)
             if x_receiver is not x_sender or self.receiver_norm is not None:
                 h_receiver = self._normalized(x_receiver.to(compute), self.receiver_norm or self.sender_norm)
-            edge_phase = None
-            if self.edge_projection is not None and edge_attr is not None:
-                of_edges = edge_attr.to(compute) @ self.edge_projection.weight.to(compute).t()
-                edge_phase = in_graph_order(of_edges, graph)
-            return Inputs(
-                self.generator.phases(h_sender, h_receiver),
-                graph,
-                self.encoding.frequencies.to(compute),
-                edge_phase,
-                self._edge_weight(edge_weight, graph, x_sender.size(0), compute),
-            )
+            return self._with_edges(self.generator.phases(h_sender, h_receiver), graph, edge_attr, edge_weight)
+
+    def _with_edges(self, phases: Phases, graph: Graph, edge_attr: Tensor | None, edge_weight: Tensor | None) -> Inputs:
+        """The phases and the graph with what its edges add to them and weigh."""
+        edge_phase, compute = None, phases[0].dtype
+        if self.edge_projection is not None and edge_attr is not None:
+            of_edges = edge_attr.to(compute) @ self.edge_projection.weight.to(compute).t()
+            edge_phase = in_graph_order(of_edges, graph)
+        weight = weight_of_edges(edge_weight, graph, phases.num_senders, compute, self.sender_weight)
+        return Inputs(phases, graph, self.encoding.frequencies.to(compute), edge_phase, weight)
+
+    def sender_rows(self, x: Tensor) -> Tensor:
+        """What receivers need of each sender, ``[S, w]``; where it is made once, :meth:`from_rows` takes it often."""
+        with without_autocast(x):
+            compute = torch.promote_types(self.output.weight.dtype, torch.float32)
+            return self.generator.sender_rows(self._normalized(x.to(compute), self.sender_norm))
+
+    def from_rows(self, rows: Tensor, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
+        """:meth:`forward` of receivers ``x [N, d_r]`` alone, given the :meth:`sender_rows` of their senders."""
+        graph = as_graph(edge_index, rows.size(0), x.size(0))
+        check_edge_features(edge_attr, self.edge_dim, graph.sender.numel(), self.output.weight.dtype)
+        with without_autocast(x):
+            h = self._normalized(x.to(rows.dtype), self.receiver_norm or self.sender_norm)
+            inputs = self._with_edges(self.generator.phases_from(rows, h), graph, edge_attr, None)
+        return self._summed(inputs, x, edge_index, None, "sigmoid")[0]
 
     @staticmethod
     def _normalized(x: Tensor, norm: OpenNorm | None) -> Tensor:
         return x if norm is None else norm(x)
-
-    def _edge_weight(
-        self, edge_weight: Tensor | None, graph: Graph, num_senders: int, dtype: torch.dtype
-    ) -> Tensor | None:
-        """``c_vu`` in the order of ``graph``: the user's weight of the edge times that of its sender."""
-        if edge_weight is not None:
-            if edge_weight.shape != graph.sender.shape:
-                expected = list(graph.sender.shape)
-                raise UserError(
-                    f"edge_weight must have one number per edge, shape {expected}, got {list(edge_weight.shape)}"
-                )
-            edge_weight = in_graph_order(edge_weight.to(dtype), graph)
-        if self.sender_weight == "one":
-            return edge_weight
-        sender = graph.sender.long()
-        uses = sum_rows(torch.ones_like(sender, dtype=dtype), sender, num_senders)
-        of_sender = uses.clamp(min=1).rsqrt()[sender]
-        return of_sender if edge_weight is None else edge_weight * of_sender
 
     def _resting_message(self, dtype: torch.dtype) -> Tensor:
         """``W_o c``, ``[out_channels]``: the mean message of normal phases with the deviation ``s`` of the start."""

@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 from mshgnn.data.mapped import MAPPED, MappedArray
 from mshgnn.data.readers.on_disk import RECEIVER_START
 from mshgnn.data.sampling import Ints, Sampler, Senders, Subgraph
+from mshgnn.machine import check_memory
 from mshgnn.structure.neighbourhood import Neighbourhood
 from mshgnn.training.batches import GraphBatch, take_rows, whole_graph
 
@@ -56,12 +57,26 @@ class NodeStore:
         self.forget()
         return rows if rows.layout != torch.strided else rows.float()
 
+    def edges_to(self, begin: int, end: int) -> tuple[Tensor, Tensor | None]:
+        """The edges ``[2, m]`` to a range of receivers, who count from 0, and their features.
+
+        The senders keep their numbers in the whole graph.
+        """
+        first, last = self.rowptr[begin], self.rowptr[end]
+        sender = self.sender[first:last]
+        receiver = np.repeat(np.arange(end - begin, dtype=sender.dtype), np.diff(self.rowptr[begin : end + 1]))
+        edges = torch.from_numpy(np.stack([sender, receiver]))
+        return edges, None if self.edge_attr is None else self.edge_attr[first:last]
+
     def edge_features(self, part: Subgraph) -> Tensor | None:
         """The features of a part's edges."""
         return None if self.edge_attr is None else self.edge_attr[torch.from_numpy(part.position)]
 
     def batch(self, part: Subgraph, neighbourhood: Neighbourhood) -> GraphBatch:
-        """A part as a model takes it, with the targets of its target nodes."""
+        """A part as a model takes it, with the targets of its target nodes; refused where it cannot fit."""
+        if self.x.layout == torch.strided:
+            step = f"a step on {part.nodes.size:,} nodes of {self.x.size(1):,} features"
+            check_memory(f"{step}, unless nodes_per_step is lower,", 4 * part.nodes.size * self.x.size(1))
         targets = torch.from_numpy(part.nodes[: neighbourhood.nodes[0]])
         return GraphBatch(
             self.features(part.nodes),
