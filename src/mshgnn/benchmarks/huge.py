@@ -32,6 +32,7 @@ from mshgnn.errors import UserError
 from mshgnn.files import check_writable
 from mshgnn.machine import (
     MEMORY_VARIABLE,
+    keep_freed_blocks,
     peak_memory_bytes,
     reset_peak_memory,
     resident_memory_bytes,
@@ -144,8 +145,12 @@ def _inference(model: torch.nn.Module, dataset: Any) -> dict[str, Any]:
     return {"inference_seconds": time.perf_counter() - begin}
 
 
-def full_step(num_edges: int, per_node: int, threads: int) -> dict[str, Any]:
-    """A step on a whole graph in memory, what it took beside the data, and what was said beforehand."""
+def full_step(measured: str, num_edges: int, per_node: int, threads: int) -> dict[str, Any]:
+    """The ``seconds`` or the ``bytes`` of a step on a whole graph in memory, and what was said of them beforehand.
+
+    Seconds are those of a process that keeps freed memory, as ``mshgnn train`` does. Bytes are those needed at once,
+    which only a process that returns it shows.
+    """
     from torch_geometric.data import Data
 
     from mshgnn.data import Split, from_graphs
@@ -154,7 +159,10 @@ def full_step(num_edges: int, per_node: int, threads: int) -> dict[str, Any]:
     from mshgnn.training.parts import prepare
     from mshgnn.training.settings import TrainingSettings
 
-    return_freed_blocks()  # so that the peak is what is needed at once
+    if measured == "bytes":
+        return_freed_blocks()
+    else:
+        keep_freed_blocks()
     torch.set_num_threads(threads)
     torch.manual_seed(SEED)
     nodes = num_edges // per_node
@@ -165,7 +173,9 @@ def full_step(num_edges: int, per_node: int, threads: int) -> dict[str, Any]:
     model = make_model()
     warm_up(model)
     edges = int(graph.edge_index.size(1))
-    said = {"said_seconds": step_seconds(model, nodes, edges, FEATURES), "said_bytes": model.step_bytes(nodes, edges)}
+    said: dict[str, Any] = {"said_bytes": model.step_bytes(nodes, edges)}
+    if measured == "seconds":
+        said = {"said_seconds": step_seconds(model, nodes, edges, FEATURES)}
     settings = TrainingSettings()
     parts = torch.arange(nodes).tensor_split((nodes // 2, 3 * nodes // 4))
     before = resident_memory_bytes()
@@ -176,8 +186,8 @@ def full_step(num_edges: int, per_node: int, threads: int) -> dict[str, Any]:
         begin = time.perf_counter()
         train_epoch(model, fold, optimiser, settings, torch.Generator())
         times.append(time.perf_counter() - begin)
-    found = {"kind": "full", "threads": threads, "nodes": nodes, "edges": edges, "step_seconds": min(times)}
-    return found | said | {"peak_bytes": peak_memory_bytes() - before}
+    taken = {"step_seconds": min(times)} if measured == "seconds" else {"peak_bytes": peak_memory_bytes() - before}
+    return {"kind": "full", "threads": threads, "nodes": nodes, "edges": edges, **said, **taken}
 
 
 def apart(kind: str, *arguments: object, memory: str | None = None) -> dict[str, Any]:
@@ -217,7 +227,7 @@ def full(sizes: list[int], threads: int, say: Callable[[str], None]) -> dict[str
     rows = []
     for edges in sizes:
         for per_node in (10, EDGES_PER_NODE):
-            row = apart("full", edges, per_node, threads)
+            row = {**apart("bytes", edges, per_node, threads), **apart("seconds", edges, per_node, threads)}
             rows.append(row)
             seconds, memory = (row["step_seconds"], row["said_seconds"]), (row["peak_bytes"], row["said_bytes"])
             say(
@@ -228,6 +238,7 @@ def full(sizes: list[int], threads: int, say: Callable[[str], None]) -> dict[str
 
 
 if __name__ == "__main__":
-    asked, *rest = sys.argv[1:]
-    numbers = [int(number) for number in rest[-2:]]
-    print(json.dumps(full_step(int(rest[0]), *numbers) if asked == "full" else measure(asked, Path(rest[0]), *numbers)))
+    asked, first, *rest = sys.argv[1:]
+    numbers = [int(number) for number in rest]
+    of_step = asked in ("seconds", "bytes")
+    print(json.dumps(full_step(asked, int(first), *numbers) if of_step else measure(asked, Path(first), *numbers)))
