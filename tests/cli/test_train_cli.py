@@ -63,6 +63,24 @@ def test_from_a_file_to_predictions(cli: Cli) -> None:
     assert Path("e.npz").exists()
 
 
+def test_several_targets_are_shown_one_by_one(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [f"{'C' * (1 + row % 9)},{row},{row * 1e3},{'' if row % 2 else 5}" for row in range(40)]
+    Path("three.csv").write_text("\n".join(["smiles,low,high,[flat]", *rows]) + "\n")
+    targets = ["-t", "low", "-t", "high", "-t", "[flat]", "--objective", "regress", "--metric", "r2"]
+    code, out, _ = cli("train", "three.csv", *targets, "--out", "model", *QUICK)
+    assert (code, "test r2, mean over 3 targets" in out) == (0, True)
+    assert re.search(r"│ low +│ +4 │ +-?\d", out)
+    assert re.search(r"│ \[flat\] +│ +\d │ not defined │", out)
+    code, out, _ = cli("evaluate", "model", "three.csv")
+    assert code == 0
+    assert re.search(r"┃ target +┃ known ┃ +r2 ┃ +rmse ┃", out)
+    assert re.search(r"│ \[flat\] +│ +20 │ not defined │ +\d", out)
+    monkeypatch.setattr("mshgnn.cli.train.MOST_TARGETS", 2)
+    _, out, _ = cli("train", "three.csv", *targets, "--out", "model", *QUICK)
+    assert ("│ high" in out, "[flat]  " in out) == (True, False)
+    assert "and 1 more in model/metrics.json" in out
+
+
 def test_init_writes_a_config_that_trains_and_is_kept(cli: Cli) -> None:
     assert cli("init", "molecules.csv")[0] == 0
     assert yaml.safe_load(Path("config.yaml").read_text())["objective"] == "regress"

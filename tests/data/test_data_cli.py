@@ -107,8 +107,9 @@ def test_info_shows_the_targets_of_a_file_of_ones_own(tmp_path: Path, target: st
     code, output = run("info", str(path), "--target", target, "--smiles-column", "mol")
     assert code == 0
     assert expected in output.splitlines()
-    if target == "kind":
-        assert run("plot", str(path), "-t", target, "--smiles-column", "mol", "-o", str(tmp_path / "p.png"))[0] == 0
+    picture = tmp_path / "p.png"
+    written = run("plot", str(path), "-t", target, "--smiles-column", "mol", "-o", str(picture))
+    assert written == (0, f"wrote {picture}\n")
 
 
 def test_info_reads_nodes_by_the_columns_that_train_takes(tmp_path: Path) -> None:
@@ -116,6 +117,8 @@ def test_info_reads_nodes_by_the_columns_that_train_takes(tmp_path: Path) -> Non
     (tmp_path / "nodes.csv").write_text("\n".join(["size,group,part,name", *rows]) + "\n")
     (tmp_path / "edges.csv").write_text("from,to\n" + "".join(f"n{row},n{row + 1}\n" for row in range(29)))
     columns = ["--target", "group", "--id-column", "name", "--split-column", "part", "--directed"]
+    picture = tmp_path / "shares.svg"
+    assert run("plot", str(tmp_path), *columns, "-o", str(picture)) == (0, f"wrote {picture}\n")
     code, output = run("info", str(tmp_path), *columns)
     assert code == 0
     assert "1 fold(s), first: 10 / 10 / 10" in output

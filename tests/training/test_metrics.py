@@ -93,6 +93,21 @@ def test_errors_are_the_mean_over_targets_of_scikit_learns(case: tuple[Floats, F
         assert compute(name, value, target) == pytest.approx(expected, nan_ok=True)
 
 
+@given(many_targets(binary=True), st.sampled_from(METRICS["multilabel"] + METRICS["regress"]))
+def test_each_target_has_its_figure_where_its_values_define_one(case: tuple[Floats, Floats], name: str) -> None:
+    """The mean of one column stands for a ranking of one class, too; of each target there is nothing then."""
+    found, target = case
+    each = KNOWN_METRICS[name].of_each(found, target)
+    needed = 2 if name in ("roc_auc", "average_precision", "r2") else 1
+    for column, value in enumerate(each):
+        different = len(np.unique(target[~np.isnan(target[:, column]), column]))
+        assert math.isnan(value) == (different < needed)
+        if different >= needed:
+            assert value == compute(name, found[:, [column]], target[:, [column]])
+    if not np.isnan(each).all():
+        assert compute(name, found, target) == pytest.approx(np.nanmean(each))
+
+
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_a_diverged_model_ranks_nothing_and_is_infinitely_wrong(bad: float) -> None:
     binary, number = [[0.0], [1.0], [1.0], [0.0], [0.0]], [[0.0], [1.0], [3.0], [2.0], [2.0]]

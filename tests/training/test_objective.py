@@ -187,3 +187,16 @@ def test_an_objective_says_its_metric_direction_and_text() -> None:
     objective = objective_of(make_dataset("regress", "mae"))
     assert (objective.metric, objective.higher_is_better, objective.as_text(0.5)) == ("mae", False, "0.5000")
     assert objective_of(make_dataset()).as_text(0.5) == "50.00 %"
+
+
+def test_several_targets_are_measured_one_by_one() -> None:
+    outputs = torch.tensor([[0.1, 3.0, 0.0], [0.9, 1.0, 0.0], [0.3, 2.0, 0.0]])
+    target = torch.tensor([[0.0, 1.0, NAN], [1.0, 1.0, NAN], [NAN, 1.0, NAN]])
+    labels = objective_of(make_dataset("multilabel")).measure_each(outputs, target)
+    assert labels == [(2, 1.0), (3, None), (0, None)]
+    numbers = objective_of(make_dataset("regress", "mae")).measure_each(outputs, target)
+    assert [known for known, _ in numbers] == [2, 3, 0]
+    assert numbers[0].value == pytest.approx(0.1)
+    assert (numbers[1].value, numbers[2].value) == (1.0, None)
+    assert objective_of(make_dataset("regress", "mae", 1)).measure_each(outputs[:, :1], target[:, :1]) == []
+    assert objective_of(make_dataset("classify")).measure_each(outputs, torch.tensor([0, 1, 2])) == []

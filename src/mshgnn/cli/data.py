@@ -192,28 +192,39 @@ def example(
 
 @data_app.command()
 def plot(
-    name: Annotated[
-        str, typer.Argument(help="structure-frequency[-fixed|-varied|-wellposed], a set of graphs, or a path.")
-    ],
+    name: Annotated[str, typer.Argument(help="A name of 'mshgnn data list', or a path to data of your own.")],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Picture file: .png, .svg or .pdf.")] = None,
     target: Target = None,
     objective: Objective = None,
     smiles_column: Smiles = None,
+    id_column: IdColumn = None,
+    split_column: SplitColumn = None,
     ignore: Ignore = None,
+    directed: Directed = None,
 ) -> None:
-    """Draw one graph of each class.
+    """Draw one graph of each class, histograms of numbers, or shares of 0 and 1 and of classes of nodes.
 
     Example: mshgnn data plot structure-frequency -o classes.png
+
+    Example: mshgnn data plot molecules.csv --target solubility -o values.png
     """
     from mshgnn.data import load_any
-    from mshgnn.data.plots import plot_classes
+    from mshgnn.data.plots import plot as draw
 
     named = "structure-frequency-fixed" if name.casefold() == "structure-frequency" else name
-    options = {"target": target, "objective": objective, "smiles_column": smiles_column, "ignore": ignore}
+    options = {
+        "target": target,
+        "objective": objective,
+        "smiles_column": smiles_column,
+        "id_column": id_column,
+        "split_column": split_column,
+        "ignore": ignore,
+        "directed": directed,
+    }
     dataset = load_any(named, asked_for(named, options))
     path = out or Path(f"{dataset.name}.png")
-    plot_classes(dataset, path)
-    print(f"wrote {path}")
+    cut = draw(dataset, path)
+    print(f"wrote {path}" + (f": {cut}" if cut else ""))
 
 
 def _number(value: float | None) -> str:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mshgnn.cli.targets import show_targets
+
 if TYPE_CHECKING:
     from mshgnn.predictor.ensemble import Ensemble, OnError
 
@@ -59,6 +61,7 @@ def evaluate(
     found = evaluate_file(load_model(folder, device), data, on_error=_mode(on_error))
     for name, value in found.metrics.items():
         typer.echo(f"{name}: {KNOWN_METRICS[name].as_text(value)}")
+    show_targets([(line, KNOWN_METRICS[line.name]) for line in found.measured])
     if found.held is not None and found.promised is not None:
         typer.echo(f"intervals hold {100 * found.held:.1f} % of the values, promised {100 * found.promised:.0f} %")
     typer.echo(f"{found.items:,} rows")

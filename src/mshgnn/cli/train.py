@@ -25,12 +25,16 @@ from mshgnn.cli.reading import (
     WeightColumn,
     given,
 )
+from mshgnn.cli.targets import show_targets
 from mshgnn.cli.together import Engine, EngineChoice, RayAddress, RayWorkers, check_ray_workers, together
 
 if TYPE_CHECKING:
     from mshgnn.predictor.config import TrainConfig
     from mshgnn.predictor.summary import Summary
     from mshgnn.training.parallel import Workers
+
+MOST_TARGETS = 20
+"""So many are printed one by one after a training."""
 
 
 def train(
@@ -228,8 +232,11 @@ def _show(summary: Summary) -> None:
 
     console = Console()
     spread = f", mean ± deviation over {summary.folds} folds" if summary.folds > 1 else ""
-    table = Table("", f"test {summary.metric}{spread}")
+    metric, targets = KNOWN_METRICS[summary.metric], len(summary.lines[0].targets)
+    over = f", mean over {targets} targets" if targets else ""
+    table = Table("", f"test {summary.metric}{over}{spread}")
     for line in summary.lines:
-        table.add_row(line.name, line.text(KNOWN_METRICS[summary.metric]))
+        table.add_row(line.name, line.text(metric))
     console.print(table)
+    show_targets([(line, metric) for line in summary.lines], MOST_TARGETS, str(summary.folder / "metrics.json"))
     console.print(f"trained in {duration(summary.seconds)}; kept in {summary.folder}", highlight=False, soft_wrap=True)

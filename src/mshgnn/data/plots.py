@@ -1,4 +1,4 @@
-"""Pictures of data sets: one graph of each class."""
+"""Pictures of data sets: one graph of each class, or how the targets are spread."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mshgnn.data.dataset import DataError, GraphDataset
+from mshgnn.data.pictures import check_picture, save
 from mshgnn.data.structure_frequency import NUM_MODES
-from mshgnn.files import check_writable, written
+from mshgnn.data.target_plots import draw_targets
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +19,20 @@ if TYPE_CHECKING:
 
 MAX_CLASSES = 60
 MAX_NODES = 500
+
+
+def plot(dataset: GraphDataset, path: Path) -> str:
+    """Draw what a data set has into ``path`` (png, svg or pdf), and say what did not fit.
+
+    Of classes of graphs a graph is drawn for each, of numbers a histogram, of labels and classes of nodes the shares.
+    """
+    if dataset.task == "graph" and dataset.objective in ("classify", "rank"):
+        plot_classes(dataset, path)
+        return ""
+    check_picture(path)
+    figure, cut = draw_targets(dataset)
+    save(figure, path)
+    return cut
 
 
 def plot_classes(dataset: GraphDataset, path: Path) -> None:
@@ -32,9 +47,7 @@ def plot_classes(dataset: GraphDataset, path: Path) -> None:
         raise DataError(f"{dataset.name}: only sets of graphs have one picture a class")
     if dataset.objective not in ("classify", "rank"):
         raise DataError(f"{dataset.name}: its targets are no classes to draw")
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise DataError(f"{path}: a picture's name must end in .png, .svg or .pdf")
-    check_writable(path)
+    check_picture(path)
     if dataset.num_classes > MAX_CLASSES:
         raise DataError(f"{dataset.name}: {dataset.num_classes} classes do not fit one picture")
     joint = dataset.name.startswith("structure-frequency")
@@ -48,10 +61,10 @@ def plot_classes(dataset: GraphDataset, path: Path) -> None:
         axis.set_aspect("equal")
         if label in first:
             _draw(axis, first[label], circular=joint)
-            axis.set_title(dataset.class_names[label] if joint else f"class {dataset.class_names[label]}", fontsize=9)
-    figure.suptitle(f"{dataset.name}: one graph of each class", fontsize=11)
-    with written(path) as file:
-        figure.savefig(file, dpi=150, format=path.suffix[1:])
+            title = dataset.class_names[label] if joint else f"class {dataset.class_names[label]}"
+            axis.set_title(title, fontsize=9, parse_math=False)  # a user's word is no formula
+    figure.suptitle(f"{dataset.name}: one graph of each class", fontsize=11, parse_math=False)
+    save(figure, path)
 
 
 def _draw(axis: Axes, graph: Data, *, circular: bool) -> None:

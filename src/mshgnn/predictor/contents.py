@@ -23,7 +23,7 @@ from mshgnn.predictor.predict import predicted
 from mshgnn.predictor.shown import load_shown
 from mshgnn.predictor.splitting import NAMES as PARTS
 from mshgnn.records.codec import checksum
-from mshgnn.report.page.contents import FoldCurves, Intervals, Items, Measured, NewData, Subject
+from mshgnn.report.page.contents import FoldCurves, Intervals, Items, Measured, NewData, OneTarget, Subject
 from mshgnn.report.page.from_run import RULE
 from mshgnn.training.curves import CURVE_NAMES, Curves
 
@@ -81,8 +81,9 @@ def _metrics(folder: Path) -> dict[str, Any]:
     content: dict[str, Any] = read_json(path)
     try:
         whole: dict[str, Any] = {"controls": {}, "interrupted": False, "environment": {}, **content}
-        for figures in (whole, *whole["controls"].values()):
-            _measured("", figures)
+        lines = [_measured("", figures) for figures in (whole, *whole["controls"].values())]
+        if len({tuple(target.name for target in line.targets) for line in lines}) > 1:
+            raise ValueError("model and controls have different targets")
         return whole | {"environment": dict(whole["environment"])}
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise UserError(f"{path} is damaged: {error}") from None
@@ -100,7 +101,13 @@ def _splits(path: Path) -> list[dict[str, list[int]]]:
 
 
 def _measured(name: str, figures: Mapping[str, Any]) -> Measured:
-    return Measured(name, tuple(float(value) for value in figures["per_fold"]))
+    targets = tuple(_target(target, of) for target, of in figures.get("targets", {}).items())
+    return Measured(name, tuple(float(value) for value in figures["per_fold"]), targets)
+
+
+def _target(name: str, figures: Mapping[str, Any]) -> OneTarget:
+    values = tuple(None if value is None else float(value) for value in figures["per_fold"])
+    return OneTarget(name, tuple(int(count) for count in figures["known"]), values)
 
 
 def _rules(curves: Sequence[Curves]) -> dict[str, RuleResult]:

@@ -14,20 +14,28 @@ from mshgnn.data.readers.asked import Cell, Row
 from mshgnn.data.readers.bad_rows import BadRows
 from mshgnn.data.readers.target_columns import read_targets
 from mshgnn.predictor.ensemble import Ensemble, OnError
+from mshgnn.predictor.measuring import measured
 from mshgnn.predictor.predict import PredictionFailed, columns_of_source, has_named_columns, predicted, table_of
+from mshgnn.report.page.contents import Measured
 from mshgnn.training.objective import objective_of
 
 
 class Evaluation(NamedTuple):
     """All metrics of the objective, and the share of values that their intervals hold (regressions alone)."""
 
-    metrics: dict[str, float]
+    measured: tuple[Measured, ...]
+    """Each metric by its name, the model's own first."""
     items: int
     failed: int
     first_problem: str
     """Why the first of the failed rows could not be read."""
     held: float | None
     promised: float | None
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """The metrics alone; of several targets the mean."""
+        return {line.name: line.mean for line in self.measured}
 
 
 def evaluate_file(model: Ensemble, path: Path, *, on_error: OnError = "stop") -> Evaluation:
@@ -83,7 +91,7 @@ def _truth(model: Ensemble, rows: list[Row], on_error: OnError) -> tuple[Tensor,
     return (read.values[:, 0] if single else read.values).float(), bad
 
 
-def _measured(model: Ensemble, found: Tensor, target: Tensor) -> dict[str, float]:
+def _measured(model: Ensemble, found: Tensor, target: Tensor) -> tuple[Measured, ...]:
     schema = model.schema
     metrics = METRICS[schema.objective]
     outline = GraphDataset(
@@ -91,7 +99,8 @@ def _measured(model: Ensemble, found: Tensor, target: Tensor) -> dict[str, float
         class_names=schema.class_names, target_names=schema.target_names,
     )  # fmt: skip
     chosen = sorted(metrics, key=lambda name: name != schema.metric)  # the model's own first
-    return {name: objective_of(replace(outline, metric=name)).measure(found, target) for name in chosen}
+    objectives = [objective_of(replace(outline, metric=name)) for name in chosen]
+    return tuple(measured(one.metric, one, [found], [target], schema.target_names) for one in objectives)
 
 
 def _coverage(model: Ensemble, found: Tensor, target: Tensor) -> tuple[float | None, float | None]:

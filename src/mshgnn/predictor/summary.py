@@ -27,11 +27,12 @@ from mshgnn.predictor.contents import subject_of_model
 from mshgnn.predictor.controls import control_values
 from mshgnn.predictor.ensemble import Prediction
 from mshgnn.predictor.fold import FoldReport
+from mshgnn.predictor.measuring import measured
 from mshgnn.predictor.member import Computed, Member
 from mshgnn.predictor.shown import make_shown, save_shown
 from mshgnn.predictor.units import Units
 from mshgnn.report.page.build import build
-from mshgnn.report.page.contents import Measured
+from mshgnn.report.page.contents import Measured, OneTarget
 from mshgnn.training.metrics import KNOWN_METRICS
 from mshgnn.training.objective import objective_of
 
@@ -68,18 +69,18 @@ def summarise(
     members = [Member.load(folder / f"model_{number}") for number in range(len(folds))]
     computed = [_held_out(dataset, read, member, split) for member, split in zip(members, folds, strict=True)]
     found = [made.values for made in computed]
-    measured: dict[str, list[float]] = {config.model["name"]: []}
-    for values, split in zip(found, folds, strict=True):
-        measured[config.model["name"]].append(objective.measure(values, labels[split.test]))
-        if config.controls and not interrupted:
+    truth = [labels[split.test] for split in folds]
+    by_name: dict[str, list[Tensor]] = {config.model["name"]: found}
+    if config.controls and not interrupted:
+        for split in folds:
             for name, control in control_values(dataset, split).items():
-                measured.setdefault(name, []).append(objective.measure(control, labels[split.test]))
-    lines = tuple(Measured(name, tuple(values)) for name, values in measured.items())
+                by_name.setdefault(name, []).append(control)
+    names = dataset.target_names
+    lines = tuple(measured(name, objective, values, truth, names) for name, values in by_name.items())
     seconds = sum(report.seconds for report in reports)
     summary = Summary(objective.metric, lines, seconds, folder, interrupted, len(folds))
     if dataset.objective == "regress":
-        truth = torch.cat([labels[split.test] for split in folds])
-        calibration = Calibration.of(torch.cat(found), truth, config.coverage)
+        calibration = Calibration.of(torch.cat(found), torch.cat(truth), config.coverage)
         write_atomically(folder / CALIBRATION_FILE, calibration.to_json().encode())
     units = Units.of(objective.metric, members[0].schema)
     write_atomically(folder / "metrics.json", _metrics(config, summary, reports, units).encode())
@@ -132,11 +133,25 @@ def _metrics(config: TrainConfig, summary: Summary, reports: Sequence[FoldReport
 
 def _figures(line: Measured) -> dict[str, Any]:
     over = f"standard deviation over {len(line.per_fold)} folds" if line.spread is not None else "one fold: no spread"
-    return {
+    figures: dict[str, Any] = {
         "mean": _finite(line.mean),
         "spread": None if line.spread is None else _finite(line.spread),
         "spread_is": over,
         "per_fold": [_finite(value) for value in line.per_fold],
+    }
+    if line.targets:
+        figures["targets"] = {target.name: _of_target(target) for target in line.targets}
+    return figures
+
+
+def _of_target(target: OneTarget) -> dict[str, Any]:
+    """A fold that does not define the metric has null, and is in neither mean nor spread."""
+    there = target.measured
+    return {
+        "known": target.known,
+        "mean": None if there is None else _finite(there.mean),
+        "spread": None if there is None or there.spread is None else _finite(there.spread),
+        "per_fold": [None if value is None else _finite(value) for value in target.per_fold],
     }
 
 

@@ -27,15 +27,38 @@ SMALLEST_ERROR = 1e-30
 """What no error at all counts as where its logarithm is taken."""
 
 
+def _nothing(target: Array) -> float:
+    return math.nan
+
+
 @dataclass(frozen=True)
 class Metric:
-    """One metric. ``compute(found, target)`` takes classes ``[n]``, or numbers ``[n, T]``: a missing target is NaN."""
+    """One metric, by ``measure(found, truth)`` of the known values of one target."""
 
     name: str
     words: str
-    compute: Callable[[Array, Array], float]
+    measure: Callable[[Array, Array], float]
     higher_is_better: bool = True
     is_share: bool = True
+    undefined: Callable[[Array], float] = _nothing
+    """What the mean over targets is where none of them, ``[n, T]`` with some value, has the metric."""
+
+    def compute(self, found: Array, target: Array) -> float:
+        """Of classes ``[n]``, or the mean over targets of numbers ``[n, T]``, where NaN is a missing one."""
+        if target.ndim == 1:
+            return self.measure(found, target)
+        there = [value for value in self.of_each(found, target) if not math.isnan(value)]
+        if there:
+            return float(np.mean(there))
+        return math.nan if np.isnan(target).all() else self.undefined(target)
+
+    def of_each(self, found: Array, target: Array) -> list[float]:
+        """Of each target of numbers ``[n, T]``; NaN where it has no value, or values on which it is not defined."""
+        measured = []
+        for column, truth in zip(found.T.astype(np.float64), target.T.astype(np.float64), strict=True):
+            known = ~np.isnan(truth)
+            measured.append(self.measure(column[known], truth[known]) if known.any() else math.nan)
+        return measured
 
     def as_text(self, value: float) -> str:
         """``87.25 %`` for a share; four significant digits for anything else."""
@@ -68,70 +91,61 @@ def _macro_f1(found: Array, target: Array) -> float:
     return float(np.mean(shares)) if len(target) else math.nan
 
 
-def _roc_auc(score: Array, target: Array) -> float:
+def _roc_auc(score: Array, truth: Array) -> float:
     from sklearn.metrics import roc_auc_score
 
-    return _mean_ranking(roc_auc_score, score, target, chance=0.5)
+    return _ranked(roc_auc_score, score, truth)
 
 
-def _average_precision(score: Array, target: Array) -> float:
+def _average_precision(score: Array, truth: Array) -> float:
     from sklearn.metrics import average_precision_score
 
-    return _mean_ranking(average_precision_score, score, target, chance=None)
+    return _ranked(average_precision_score, score, truth)
 
 
-def _mean_ranking(rank: Callable[[Array, Array], float], score: Array, target: Array, chance: float | None) -> float:
-    """The mean over the targets that have both classes; where none has, ``chance`` or the share of positives."""
-    if np.isnan(target).all():
+def _ranked(rank: Callable[[Array, Array], float], score: Array, truth: Array) -> float:
+    """Of one target; one that has not both classes is not ranked."""
+    if len(np.unique(truth)) != 2:
         return math.nan
-    ranked = []
-    for column, truth in zip(score.T, target.T, strict=True):
-        known = ~np.isnan(truth)
-        if len(np.unique(truth[known])) == 2:
-            usable = np.isfinite(column[known]).all()
-            ranked.append(rank(truth[known], column[known] if usable else np.zeros(known.sum())))
-    if not ranked:
-        return float(np.nanmean(target)) if chance is None else chance
-    return float(np.mean(ranked))
+    return float(rank(truth, score if np.isfinite(score).all() else np.zeros(len(truth))))
 
 
-def _rmse(found: Array, target: Array) -> float:
-    return _mean_error(lambda error, _: float(np.sqrt(np.mean(error**2))), found, target)
+def _chance(target: Array) -> float:
+    """What equal scores get for ROC-AUC."""
+    return 0.5
 
 
-def _mse(found: Array, target: Array) -> float:
-    return _mean_error(lambda error, _: float(np.mean(error**2)), found, target)
+def _share_of_positives(target: Array) -> float:
+    return float(np.nanmean(target))
 
 
-def _log10_mse(found: Array, target: Array) -> float:
-    """The mean over targets of the log10 of the squared error, so that every target counts by its factor."""
-    return _mean_error(lambda error, _: math.log10(max(np.mean(error**2), SMALLEST_ERROR)), found, target)
+def _rmse(found: Array, truth: Array) -> float:
+    return float(np.sqrt(np.mean(_errors(found, truth) ** 2)))
 
 
-def _mae(found: Array, target: Array) -> float:
-    return _mean_error(lambda error, _: float(np.mean(error)), found, target)
+def _mse(found: Array, truth: Array) -> float:
+    return float(np.mean(_errors(found, truth) ** 2))
 
 
-def _r2(found: Array, target: Array) -> float:
+def _log10_mse(found: Array, truth: Array) -> float:
+    """The log10 of the squared error, so that in the mean every target counts by its factor."""
+    return math.log10(max(np.mean(_errors(found, truth) ** 2), SMALLEST_ERROR))
+
+
+def _mae(found: Array, truth: Array) -> float:
+    return float(np.mean(_errors(found, truth)))
+
+
+def _r2(found: Array, truth: Array) -> float:
     """``1 - (squared error) / (squared deviation from the mean)``; a target that does not vary has none."""
-
-    def explained(error: Array, truth: Array) -> float:
-        deviation = np.sum((truth - truth.mean()) ** 2)
-        return float(1 - np.sum(error**2) / deviation) if deviation > 0 else math.nan
-
-    return _mean_error(explained, found, target)
+    deviation = np.sum((truth - truth.mean()) ** 2)
+    return float(1 - np.sum(_errors(found, truth) ** 2) / deviation) if deviation > 0 else math.nan
 
 
-def _mean_error(measure: Callable[[Array, Array], float], found: Array, target: Array) -> float:
-    """The mean over targets of ``measure(absolute errors, truth)``; targets without a value are left out."""
-    measured = []
-    for column, truth in zip(found.T.astype(np.float64), target.T.astype(np.float64), strict=True):
-        known = ~np.isnan(truth)
-        if known.any():
-            error = np.abs(column[known] - truth[known])
-            measured.append(measure(np.nan_to_num(error, nan=np.inf, posinf=np.inf), truth[known]))
-    there = [value for value in measured if not math.isnan(value)]
-    return float(np.mean(there)) if there else math.nan
+def _errors(found: Array, truth: Array) -> Array:
+    """Absolute errors; an output that is no number is infinitely wrong."""
+    error: Array = np.abs(found - truth)
+    return np.nan_to_num(error, nan=np.inf, posinf=np.inf)
 
 
 KNOWN_METRICS: dict[str, Metric] = {
@@ -140,8 +154,8 @@ KNOWN_METRICS: dict[str, Metric] = {
         Metric("accuracy", "accuracy", _accuracy),
         Metric("balanced_accuracy", "balanced accuracy", _balanced_accuracy),
         Metric("f1", "macro F1", _macro_f1),
-        Metric("roc_auc", "ROC-AUC", _roc_auc),
-        Metric("average_precision", "average precision", _average_precision),
+        Metric("roc_auc", "ROC-AUC", _roc_auc, undefined=_chance),
+        Metric("average_precision", "average precision", _average_precision, undefined=_share_of_positives),
         Metric("rmse", "RMSE", _rmse, higher_is_better=False, is_share=False),
         Metric("mae", "MAE", _mae, higher_is_better=False, is_share=False),
         Metric("r2", "R²", _r2, is_share=False),

@@ -12,12 +12,14 @@ A missing target counts neither in the loss nor in the metric.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -31,6 +33,13 @@ RegressionLoss = Literal["mse", "l1", "huber"]
 DISTANCES: dict[RegressionLoss, Callable[..., Tensor]] = {"mse": F.mse_loss, "l1": F.l1_loss, "huber": F.huber_loss}
 
 UNLABELLED = -1
+
+
+class OfTarget(NamedTuple):
+    """The metric of one of several targets, and from how many values; None where these do not define it."""
+
+    known: int
+    value: float | None
 
 
 @dataclass(frozen=True)
@@ -59,6 +68,21 @@ class Objective(ABC):
         """The metric; what a model gets that gives no numbers is said in :mod:`mshgnn.training.metrics`."""
         found, truth = self._comparable(outputs.cpu(), target.cpu())
         return self.measured_by.compute(found, truth)
+
+    @torch.no_grad()
+    def measure_each(self, outputs: Tensor, target: Tensor) -> list[OfTarget]:
+        """The metric of each of several targets ``[n, T]``; of those that are known it is the mean that ``measure`` is.
+
+        One target, or one class of several, is no more than that mean: it gives none.
+        """
+        if target.dim() < 2 or target.shape[1] < 2:
+            return []
+        found, truth = self._comparable(outputs.cpu(), target.cpu())
+        known = (~np.isnan(truth)).sum(axis=0).tolist()
+        values = self.measured_by.of_each(found, truth)
+        return [
+            OfTarget(count, None if math.isnan(value) else value) for count, value in zip(known, values, strict=True)
+        ]
 
     @abstractmethod
     def loss(

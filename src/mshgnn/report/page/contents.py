@@ -30,6 +30,8 @@ class Measured:
 
     name: str
     per_fold: tuple[float, ...]
+    targets: tuple[OneTarget, ...] = ()
+    """Each of several targets; the figure of a fold is the mean over those that define it."""
 
     @property
     def mean(self) -> float:
@@ -45,6 +47,31 @@ class Measured:
         """Mean and spread as a reader wants them."""
         mean = metric.as_text(self.mean) if math.isfinite(self.mean) else "not a number"
         return mean if self.spread is None else f"{mean} ± {spread_text(self.mean, self.spread, metric)}"
+
+
+@dataclass(frozen=True)
+class OneTarget:
+    """A metric of one of several targets on the test part of every fold; None where it is not defined there."""
+
+    name: str
+    known: tuple[int, ...]
+    """How many values of each fold's test part are known."""
+    per_fold: tuple[float | None, ...]
+
+    @property
+    def measured(self) -> Measured | None:
+        """The folds that define it; None without any."""
+        defined = tuple(value for value in self.per_fold if value is not None)
+        return Measured(self.name, defined) if defined else None
+
+    def text(self, metric: Metric) -> str:
+        """Mean and spread over the folds that define it."""
+        measured = self.measured
+        if measured is None:
+            return "not defined"
+        missing = len(measured.per_fold) < len(self.per_fold)
+        of = f" ({len(measured.per_fold)} of {len(self.per_fold)} folds)" if missing else ""
+        return measured.text(metric) + of
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from mshgnn.report.page.charts import Ranges, Row
 from mshgnn.report.page.contents import Measured, Subject, spread_text
 from mshgnn.report.page.section import Block, Figure, Hero, Part, Section, Table, Text
+from mshgnn.report.page.targets import target_table
 
 MOST_HEROES = 3
 """Of more subjects only the first is set large."""
+MOST_TARGETS = 20
+"""The table of more targets waits to be opened."""
 
 
 def section(subjects: Sequence[Subject]) -> Section:
@@ -22,6 +25,8 @@ def section(subjects: Sequence[Subject]) -> Section:
     for metric in dict.fromkeys(subject.metric_name for subject in subjects):
         blocks.append(_figure([subject for subject in subjects if subject.metric_name == metric]))
     blocks.append(_table(subjects))
+    for subject in subjects:
+        blocks += _targets(subject, f"{subject.name}: " if len(subjects) > 1 else "")
     rules = dict.fromkeys(subject.rule for subject in subjects)
     return Section("headline", "Headline", " ".join([_lead(subjects), *rules]), [Part(blocks)])
 
@@ -52,7 +57,8 @@ def _hero(subject: Subject) -> Hero:
     if measured.spread is not None:
         spread = f"± {spread_text(measured.mean, measured.spread, metric)} over {folds} folds"
     value = metric.as_text(measured.mean) if math.isfinite(measured.mean) else "not a number"
-    return Hero(subject.name, value, spread, f"test {metric.words}")
+    over = f", mean over {len(measured.targets)} targets" if measured.targets else ""
+    return Hero(subject.name, value, spread, f"test {metric.words}{over}")
 
 
 def _warnings(subject: Subject) -> list[str]:
@@ -99,3 +105,13 @@ def _table(subjects: Sequence[Subject]) -> Table:
             name = f"{measured.name} (control)" if control else subject.name
             rows.append([name, measured.text(subject.metric), per_fold])
     return Table("The figures fold by fold", ["", "mean ± spread", "folds"], rows, folded=True)
+
+
+def _targets(subject: Subject, prefix: str) -> list[Block]:
+    """Each of several targets; the headline is their mean."""
+    header, rows = target_table([(line, subject.metric) for line in (subject.headline, *subject.controls)])
+    if not rows:
+        return []
+    header[2:] = [header[2], *(f"{name} (control)" for name in header[3:])]
+    caption = f"{prefix}Test {subject.metric.words} target by target"
+    return [Table(caption, header, rows, folded=len(rows) > MOST_TARGETS)]
