@@ -13,7 +13,7 @@ from mshgnn.reproduction import scale
 from mshgnn.reproduction.results import Results
 
 RECORDS = Path(__file__).resolve().parents[2] / "results"
-BESIDE_OTHER_WORK = {(10_000_000, 200_000)}
+LONGER_THAN_SAID = {(10_000_000, 1_000_000)}
 """Edges and nodes of the one graph whose step took longer than was said, as docs/scale.md tells."""
 
 
@@ -27,7 +27,7 @@ def test_memory_and_seconds_of_a_step_were_said_within_a_quarter() -> None:
     assert {row["edges"] for row in rows} == {10**5, 10**6, 10**7}
     assert [row for row in rows if row["said_bytes"] != pytest.approx(row["peak_bytes"], rel=0.25)] == []
     late = [row for row in rows if row["said_seconds"] != pytest.approx(row["step_seconds"], rel=0.25)]
-    assert {(row["edges"], row["nodes"]) for row in late} <= BESIDE_OTHER_WORK
+    assert {(row["edges"], row["nodes"]) for row in late} <= LONGER_THAN_SAID
 
 
 @pytest.mark.parametrize("path", sorted((RECORDS / "scale").glob("huge-*.json")), ids=lambda path: path.stem)

@@ -114,9 +114,8 @@ def huge(results: Results) -> str:
                 if "epoch_seconds" in row:
                     taken, whole = row["steps"], row["steps_per_epoch"]
                     of_mean = "" if taken == whole else f", by the mean of {taken:,}"
-                    rows.append(
-                        [*size, f"an epoch of {whole:,} such steps{of_mean}", f"{row['epoch_seconds']:.3g}", *[""] * 3]
-                    )
+                    epoch = f"{row['epoch_seconds']:,.0f}"
+                    rows.append([*size, f"an epoch of {whole:,} such steps{of_mean}", epoch, *[""] * 3])
     return markdown(header, rows)
 
 
