@@ -13,7 +13,9 @@ from mshgnn.benchmarks import shapes
 from mshgnn.benchmarks.contenders import CONTENDERS, FULL, KERNELS, OURS, PRODUCTS, PROJECTIONS
 from mshgnn.benchmarks.goals import goals
 from mshgnn.benchmarks.measure import alternate, peak_memory, spread
+from mshgnn.benchmarks.picture import places, title
 from mshgnn.cli import main
+from mshgnn.report.named_points import draw_named_points
 
 
 @pytest.fixture
@@ -112,8 +114,22 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
         assert record["environment"]["torch"] == torch.__version__
         assert record["environment"]["freed_memory"] == freed
         assert [goal["text"] for goal in record["goals"]] == ["ten nodes: training step over GCNConv"]
-    assert (out / "time-and-memory.png").stat().st_size > 5_000
+    assert not (out / "time-and-memory.png").exists()  # no memory, no place in the picture
     assert "GATv2Conv" in capsys.readouterr().out
+
+
+def test_the_picture_has_memory_and_time_of_the_layers_and_not_of_their_parts(tmp_path: Path) -> None:
+    step = {"training": {"seconds": {"middle": 0.5}}}
+    layers = {OURS: {**step, "peak_bytes": 2**21}, "its products alone": step, "GCNConv": {**step, "peak_bytes": 2**22}}
+    run = {
+        "environment": {"threads": 2, "freed_memory": "kept"},
+        "shapes": {"Physics": {"contenders": layers}, "ten nodes": {"contenders": {OURS: {**step, "peak_bytes": 0}}}},
+    }
+    found = places(run)
+    assert found == {"Physics": {OURS: (2.0, 500.0), "GCNConv": (4.0, 500.0)}}
+    assert title(run) == "A training step beside PyG's layers: 2 threads, freed memory kept"
+    picture = draw_named_points(found, tmp_path / "places.png", title=title(run), x="MB", y="ms", ours=OURS)
+    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_command_refuses_an_unknown_shape(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,9 +46,11 @@ def compare(
     if context.invoked_subcommand is not None:
         return
     from mshgnn.benchmarks.compare import Comparison, measure_apart
-    from mshgnn.benchmarks.picture import draw
+    from mshgnn.benchmarks.contenders import OURS
+    from mshgnn.benchmarks.picture import places, title
     from mshgnn.benchmarks.shapes import SIZES, check_shape
     from mshgnn.files import check_writable
+    from mshgnn.report.named_points import draw_named_points
 
     check_writable(out / "kept-1.json")
     for name in shape or ():
@@ -63,9 +65,10 @@ def compare(
             _print_comparison(results)
             _write(results, out / f"{kind}-{count}.json")
             runs.append(results)
-    picture = out / "time-and-memory.png"
-    draw(runs, picture)
-    print(f"plot: {picture}")
+    if panels := places(runs[0]):
+        axes = {"x": "peak memory, MB", "y": "training step, ms"}
+        picture = out / "time-and-memory.png"
+        print(f"plot: {draw_named_points(panels, picture, title=title(runs[0]), **axes, ours=OURS)}")
 
 
 @bench_app.command()

@@ -51,14 +51,14 @@ def worth_costs(results: Results, suite: str) -> str:
 
 def draw_worth(results: Results, out: Path) -> Path:
     """The test error of a message over the seconds of its training, on functions of neighbours' values."""
-    from mshgnn.report.error_and_cost import draw_error_and_cost  # with matplotlib, which no table needs
+    from mshgnn.report.named_points import draw_named_points  # with matplotlib, which no table needs
 
-    return draw_error_and_cost(
+    return draw_named_points(
         error_and_cost(results),
         out,
         title="What a message sees of its neighbours' values, and what it costs",
-        cost="seconds per training, one thread",
-        error="test error (1 is a guess)",
+        x="seconds per training, one thread",
+        y="test error (1 is a guess)",
         ours=plain_title(OURS),
     )
 

@@ -1,4 +1,4 @@
-"""What a model misses over what it costs: a point per model on two logarithmic axes, one panel per task."""
+"""A named point per model on two logarithmic axes where less is better, one panel per task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mshgnn.report.canvas import save_picture
 from mshgnn.report.figures import FAINT, INK, PALETTE
 
 Panel = Mapping[str, tuple[float, float]]
-"""Cost and error by model."""
+"""The place of each model."""
 
 SIDES: tuple[dict[str, Any], ...] = (
     {"xytext": (7, 0), "ha": "left", "va": "center"},
@@ -27,16 +27,14 @@ SIDES: tuple[dict[str, Any], ...] = (
 """Where the name of a point may stand, best first."""
 
 
-def draw_error_and_cost(
-    panels: Mapping[str, Panel], path: Path, *, title: str, cost: str, error: str, ours: str
-) -> Path:
+def draw_named_points(panels: Mapping[str, Panel], path: Path, *, title: str, x: str, y: str, ours: str) -> Path:
     """The lower left corner is best; ``ours`` is the model in another colour."""
     figure = Figure(figsize=(0.8 + 4.4 * len(panels), 4.0), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(title, x=0.01, ha="left", fontsize=12, color=INK)
     drawn = figure.subplots(1, len(panels), squeeze=False)[0]
     for axes, (name, panel) in zip(drawn, panels.items(), strict=True):
-        axes.set(xscale="log", yscale="log", xlabel=cost, ylabel=error)
+        axes.set(xscale="log", yscale="log", xlabel=x, ylabel=y)
         axes.set_title(name, fontsize=10.5, loc="left", color=INK)
         for model, point in panel.items():
             axes.scatter(*point, s=60 if model == ours else 34, color=_colour(model, ours), lw=0, zorder=3)
