@@ -18,8 +18,9 @@ from mshgnn.training.metrics import KNOWN_METRICS
 
 Suite = Mapping[tuple[str, str], Record]
 
-DRAWN = "neighbours"
-"""The suite whose models differ in what they see and in nothing else, so that a picture of them says something."""
+DRAWN, PANEL = "neighbours", "one-layer"
+"""The suite and its data set whose models differ in what they see and in nothing else: with two layers, messages of
+messages blur it."""
 
 
 def worth(results: Results, suite: str) -> str:
@@ -56,7 +57,7 @@ def draw_worth(results: Results, out: Path) -> Path:
     return draw_named_points(
         error_and_cost(results),
         out,
-        title="What a message sees of its neighbours' values, and what it costs",
+        title="What a message misses, and what it costs",
         x="seconds per training, one thread",
         y="test error (1 is a guess)",
         ours=plain_title(OURS),
@@ -64,9 +65,11 @@ def draw_worth(results: Results, out: Path) -> Path:
 
 
 def error_and_cost(results: Results) -> dict[str, dict[str, tuple[float, float]]]:
-    """Seconds per run and headline of every model of the suite :data:`DRAWN`, by data set and title."""
+    """Seconds per run and headline of every model of :data:`PANEL`, by data set and title."""
     found: dict[str, dict[str, tuple[float, float]]] = {}
     for (dataset, model), record in results.worth.get(DRAWN, {}).items():
+        if dataset != PANEL:
+            continue
         seconds = record.seconds / len(record.run.results)
         found.setdefault(dataset.replace("-", " "), {})[plain_title(model)] = (seconds, record.rules[HEADLINE].mean)
     if not found:
