@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from mshgnn.errors import UserError
+from mshgnn.models import build
 from mshgnn.predictor.config import DEFAULT_TRAINING, changes_of, check_config, load_config, settle_options
 
 
@@ -70,18 +71,33 @@ def test_molecules_have_their_own_defaults_and_anything_said_goes_first() -> Non
         assert (other.model, other.training) == ({"name": "msh-stable"}, DEFAULT_TRAINING)
 
 
-def test_nodes_get_the_options_that_the_lab_has_for_nodes() -> None:
+def test_nodes_and_graphs_get_the_options_that_the_lab_has_for_them() -> None:
     plain = check_config({"data": "graph.npz"}, "test")
     assert settle_options(plain, "node").options == {"aggr": "sqrt_degree", "centered": True}
+    assert settle_options(plain, "graph").options == {"relative_phases": True}
     assert settle_options(settle_options(plain, "node"), "node") == settle_options(plain, "node")
-    assert settle_options(plain, "graph") == plain
-    for model in (
-        {"name": "gcn"},
-        {"name": "msh-stable", "aggr": "sum"},
-        {"name": "msh-stable", "frequencies": "none"},
-    ):
-        chosen = check_config({"data": "graph.npz", "model": model}, "test")
-        assert settle_options(chosen, "node") == chosen
+    for data, model in (("graph.npz", {"name": "gcn"}), ("graph.npz", {"name": "msh-paper"}), ("a.csv", {})):
+        chosen = check_config({"data": data, "model": {"name": "msh-stable", **model}}, "test")
+        assert settle_options(chosen, "graph") == chosen
+
+
+@pytest.mark.parametrize(
+    ("said", "settled"),
+    [
+        ({"aggr": "sum"}, {"aggr": "sum", "centered": True}),
+        ({"phase_scale": 1.0}, {"phase_scale": 1.0, "aggr": "sqrt_degree", "centered": True}),
+        ({"frequencies": [2.0]}, {"frequencies": [2.0], "aggr": "sqrt_degree", "centered": True}),
+        ({"frequencies": "none"}, {"frequencies": "none", "aggr": "sqrt_degree"}),  # nothing to take a mean from
+        ({"phase_scale": None}, {"phase_scale": None, "aggr": "sqrt_degree"}),
+    ],
+)
+def test_an_option_that_is_said_leaves_the_others_as_the_task_decides(
+    said: dict[str, object], settled: dict[str, object]
+) -> None:
+    config = check_config({"data": "graph.npz", "model": {"name": "msh-stable", **said}}, "test")
+    options = settle_options(config, "node").options
+    assert options == settled
+    build("msh-stable", 4, 2, task="node", options=options)  # what was settled can be built
 
 
 def test_an_unknown_word_for_unseen_labels_is_refused() -> None:

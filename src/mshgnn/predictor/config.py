@@ -34,8 +34,11 @@ MOLECULE_OPTIONS = {"num_layers": 4, "head_layers": 2, "aggr": "sqrt_degree"}
 validation parts alone. Molecules are many and small: larger batches at a higher rate cost less time, averaged weights
 calm the choice of the epoch, and a fourth layer sees whole rings. A head of one layer would carry a sum over atoms on
 in a straight line for molecules larger than any seen; a second one bends it."""
-NODE_OPTIONS = {"aggr": "sqrt_degree", "centered": True}
-"""What ``msh-stable`` gets on nodes, in the lab's suites as here: nodes of one graph differ in degree by hundreds."""
+TASK_OPTIONS: dict[Task, dict[str, Any]] = {
+    "node": {"aggr": "sqrt_degree", "centered": True},
+    "graph": {"relative_phases": True},
+}
+"""What ``msh-stable`` gets, in the lab's suites as here: nodes of one graph differ in degree by hundreds."""
 
 
 class TrainConfig(BaseModel):
@@ -162,11 +165,13 @@ def _options_of_molecules(model: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settle_options(config: TrainConfig, task: Task) -> TrainConfig:
-    """The description with the options that the task decides where it says nothing of the phases or the sum."""
-    bound = {*NODE_OPTIONS, "frequencies", "phase_scale"}
-    if task != "node" or config.model["name"] != DEFAULT_MODEL or bound & config.model.keys():
+    """The description with the options that the task decides, each where the description says nothing of it."""
+    if config.model["name"] != DEFAULT_MODEL or is_molecules(config.data):
         return config
-    return config.model_copy(update={"model": {**config.model, **NODE_OPTIONS}})
+    decided = TASK_OPTIONS[task]
+    if config.model.get("phase_scale", 1) is None or config.model.get("frequencies") == "none":
+        decided = {option: value for option, value in decided.items() if option != "centered"}  # which needs both
+    return config.model_copy(update={"model": {**config.model, **decided, **config.options}})
 
 
 def _training(given: Mapping[str, Any], defaults: TrainingSettings) -> dict[str, Any]:
