@@ -1,16 +1,16 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
 from mshgnn.cli import main
+from support.mirror import needs_mirror
 
 
-@pytest.mark.skipif("MSHGNN_MIRROR" not in os.environ, reason="MSHGNN_MIRROR is not set")
+@needs_mirror
 def test_the_harness_benchmark_tells_both_ratios(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "harness.json"
     monkeypatch.setattr(sys, "argv", ["mshgnn", "bench", "harness", "--model", "gcn", "--out", str(out)])

@@ -9,21 +9,18 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
-from mshgnn.cli import main
 from mshgnn.lab.display import PlainDisplay
 from mshgnn.records.record import load_record
 from mshgnn.records.run import FoldResult
+from support.commands import Cli, in_this_process
+from support.mirror import needs_mirror
 
-Cli = Callable[..., tuple[int, str, str]]
 GOOD = "dataset: {name: MUTAG}\nmodel: {name: gcn, hidden_channels: 8}\ntraining: {epochs: 2}\nfolds: [0, 1]\n"
-
-needs_mirror = pytest.mark.skipif("MSHGNN_MIRROR" not in os.environ, reason="MSHGNN_MIRROR is not set")
 
 
 @pytest.fixture
@@ -31,15 +28,7 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     """Run a command in an empty folder; returns exit code, output and errors."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["mshgnn", *arguments])
-        with pytest.raises(SystemExit) as caught:
-            main()
-        seen = capsys.readouterr()
-        return int(caught.value.code or 0), seen.out, seen.err
-
-    return call
+    return in_this_process(monkeypatch, capsys)
 
 
 def write_shapes() -> None:

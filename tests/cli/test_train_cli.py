@@ -8,18 +8,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 
-from mshgnn.cli import main
+from support.commands import Cli, in_this_process
 
 pytest.importorskip("rdkit")
 pytestmark = pytest.mark.usefixtures("reference_backend")
-Cli = Callable[..., tuple[int, str, str]]
 QUICK = ["--model", "gine", "--set", "hidden_channels=8", "--set", "num_layers=1", "--epochs", "3", "--no-controls"]
 
 
@@ -29,15 +27,7 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     write_molecules(Path("molecules.csv"))
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["mshgnn", *arguments])
-        with pytest.raises(SystemExit) as caught:
-            main()
-        seen = capsys.readouterr()
-        return int(caught.value.code or 0), seen.out, seen.err
-
-    return call
+    return in_this_process(monkeypatch, capsys)
 
 
 def write_molecules(path: Path, rows: int = 100) -> None:

@@ -1,16 +1,14 @@
-"""Shared by the data tests: the mirror, and small TU folders and zips."""
+"""Shared by the data tests: small graphs, TU folders and zips."""
 
 from __future__ import annotations
 
-import os
 import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
-
-needs_mirror = pytest.mark.skipif(not os.environ.get("MSHGNN_MIRROR"), reason="MSHGNN_MIRROR is not set")
+import torch
+from torch_geometric.data import Data
 
 _prepared = tempfile.TemporaryDirectory(prefix="mshgnn-test-data-")
 shared_root = Path(_prepared.name)  # one folder of prepared data for all data tests; removed at exit
@@ -22,6 +20,16 @@ SMALL: dict[str, str] = {
     "graph_labels": "7\n-1\n7\n",
     "node_labels": "3\n5\n9\n3\n3\n3\n9\n9\n5",
 }
+
+
+def graph(**changes: object) -> Data:
+    """Three nodes, one link; a part that is None is left out."""
+    parts: dict[str, object] = {
+        "x": torch.ones(3, 2),
+        "edge_index": torch.tensor([[0, 1], [1, 0]]),
+        "y": torch.tensor([1]),
+    }
+    return Data(**{key: value for key, value in (parts | changes).items() if value is not None})
 
 
 def write_tu(folder: Path, tables: Mapping[str, str | bytes], name: str = "SMALL") -> Path:

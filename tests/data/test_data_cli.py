@@ -3,10 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from data_helpers import SMALL, needs_mirror, shared_root, write_tu, write_tu_zip
+from data_helpers import SMALL, shared_root, write_tu, write_tu_zip
 from typer.testing import CliRunner
 
 from mshgnn.cli.data import data_app
+from support.mirror import needs_mirror
 
 
 def run(*arguments: str) -> tuple[int, str]:

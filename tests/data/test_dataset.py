@@ -7,20 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch_geometric.data import Data
+from data_helpers import graph
 from torch_geometric.loader import DataLoader
 
 from mshgnn.data import DataError, GraphDataset, from_graphs
 from mshgnn.data.dataset import content_checksum
-
-
-def graph(**changes: object) -> Data:
-    parts: dict[str, object] = {
-        "x": torch.ones(3, 2),
-        "edge_index": torch.tensor([[0, 1], [1, 0]]),
-        "y": torch.tensor([1]),
-    }
-    return Data(**{key: value for key, value in (parts | changes).items() if value is not None})
 
 
 def labelled(*labels: int) -> GraphDataset:

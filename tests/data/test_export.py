@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from data_helpers import needs_mirror, shared_root
+from data_helpers import shared_root
 from hypothesis import example, given
 from hypothesis import strategies as st
 from torch_geometric.data import Data
@@ -16,6 +16,7 @@ from mshgnn.cli.data import data_app
 from mshgnn.data import DataError, GraphDataset, Split, from_graphs, load_own, load_splits
 from mshgnn.data.export import export_nodes
 from mshgnn.data.transforms import set_degree
+from support.mirror import needs_mirror
 
 SPLIT = Split(torch.tensor([0, 3]), torch.tensor([1]), torch.tensor([2]))
 

@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
+from data_helpers import graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric import EdgeIndex
@@ -13,15 +14,6 @@ from torch_geometric.data import Data, HeteroData
 from torch_geometric.datasets import FakeDataset
 
 from mshgnn.data import DataError, from_graphs, load_splits
-
-
-def graph(**changes: object) -> Data:
-    parts: dict[str, object] = {
-        "x": torch.ones(3, 2),
-        "edge_index": torch.tensor([[0, 1], [1, 0]]),
-        "y": torch.tensor([1]),
-    }
-    return Data(**{key: value for key, value in (parts | changes).items() if value is not None})
 
 
 @pytest.mark.parametrize(

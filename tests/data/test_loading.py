@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from data_helpers import SMALL, needs_mirror, shared_root, write_tu_zip
+from data_helpers import SMALL, shared_root, write_tu_zip
 from torch_geometric.utils import contains_self_loops, is_undirected
 
 from mshgnn.data import DataError, load, load_any
@@ -16,6 +16,7 @@ from mshgnn.data.catalogue import find
 from mshgnn.data.readers.asked import Asked
 from mshgnn.data.sizes import compare, measure, self_loops_in_files
 from mshgnn.data.sources.store import mirror
+from support.mirror import needs_mirror
 
 # The table of the data folder: graphs or nodes, average nodes, average edges (all edges of a node set), classes.
 README = {

@@ -6,11 +6,12 @@ from pathlib import Path
 import networkx as nx
 import pytest
 import torch
-from data_helpers import needs_mirror, shared_root
+from data_helpers import shared_root
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mshgnn.data import DataError, load, load_own, load_splits, read_own
+from support.mirror import needs_mirror
 
 NODES = "id,age,height,label,split\nann,1,0.5,x,train\nbob,2,0.25,y,train\ncy,3,1e-3,,val\ndee,4,0,x,test\n"
 EDGES = "from,to,weight\nann,bob,2\nbob,cy,3\ndee,ann,1\n"

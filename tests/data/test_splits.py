@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from data_helpers import needs_mirror, shared_root
+from data_helpers import shared_root
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Data
@@ -26,6 +26,7 @@ from mshgnn.data import (
 )
 from mshgnn.data.catalogue import CATALOGUE, PAPER_SETS
 from mshgnn.data.splits import check_splits, fold_assignment
+from support.mirror import needs_mirror
 
 FAIR = ("PROTEINS", "NCI1", "IMDB-BINARY", "IMDB-MULTI", "REDDIT-BINARY")
 

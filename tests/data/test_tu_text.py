@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from data_helpers import SMALL, needs_mirror, write_tu
+from data_helpers import SMALL, write_tu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.io import read_tu_data
@@ -15,6 +15,7 @@ from mshgnn.data.readers import tu_text
 from mshgnn.data.readers.tu_text import read_tu_folder
 from mshgnn.data.sources.archives import unpack_tu_zip
 from mshgnn.data.sources.store import mirror
+from support.mirror import needs_mirror
 
 
 def test_a_small_folder(tmp_path: Path) -> None:

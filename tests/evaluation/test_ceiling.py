@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from collections import Counter, defaultdict
 from itertools import pairwise
 from random import Random
@@ -16,8 +15,7 @@ from torch_geometric.data import Data
 from mshgnn.data import GraphDataset, from_graphs, load, load_splits
 from mshgnn.evaluation.ceiling import wl_ceiling, wl_lookup_score
 from mshgnn.models.controls import WLLookup
-
-needs_mirror = pytest.mark.skipif("MSHGNN_MIRROR" not in os.environ, reason="MSHGNN_MIRROR is not set")
+from support.mirror import needs_mirror
 
 
 def as_data(graph: nx.Graph, label: int) -> Data:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 import torch
 from torch_geometric.data import Data
@@ -11,8 +9,6 @@ from torch_geometric.data import Data
 from mshgnn.data import Split, Splits, from_graphs
 from mshgnn.lab.experiment import Experiment, check_experiment
 from mshgnn.lab.setup import LoadedData
-
-needs_mirror = pytest.mark.skipif("MSHGNN_MIRROR" not in os.environ, reason="MSHGNN_MIRROR is not set")
 
 
 def make_data(graphs: int = 40, folds: int = 3) -> LoadedData:

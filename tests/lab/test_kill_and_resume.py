@@ -11,13 +11,13 @@ from pathlib import Path
 
 import psutil
 import pytest
-from lab_helpers import needs_mirror
 from rich.console import Console
 
 from mshgnn.lab.display import PlainDisplay
 from mshgnn.lab.experiment import load_experiment
 from mshgnn.lab.runner import load_run, run_experiment
 from mshgnn.records.run import Run
+from support.mirror import needs_mirror
 
 YAML = """
 dataset: {name: MUTAG}

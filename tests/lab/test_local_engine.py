@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-from lab_helpers import make_experiment, needs_mirror
+from lab_helpers import make_experiment
 
 from mshgnn.lab.engines.local import LocalEngine
 from mshgnn.lab.experiment import Experiment
@@ -23,6 +23,7 @@ from mshgnn.lab.setup import load_data
 from mshgnn.records.run import FoldKey, FoldResult
 from mshgnn.training.curves import Curves
 from mshgnn.training.loop import EpochReport
+from support.mirror import needs_mirror
 
 pytestmark = needs_mirror
 

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from lab_helpers import make_data, make_experiment, needs_mirror
+from lab_helpers import make_data, make_experiment
 
 from mshgnn.data.sources.store import data_root
 from mshgnn.lab.engines.local import LocalEngine
@@ -28,6 +28,7 @@ from mshgnn.lab.setup import load_data
 from mshgnn.records.run import FoldKey, FoldResult
 from mshgnn.training.curves import Curves
 from mshgnn.training.loop import EpochReport
+from support.mirror import needs_mirror
 
 pytest.importorskip("ray")
 

@@ -12,12 +12,7 @@ from mshgnn.models.natural import NaturalConv, NaturalGN
 from mshgnn.structure import structure_of_batch
 from mshgnn.structure.edge_neighbourhoods import edge_neighbourhoods
 from mshgnn.testing import assert_batch_consistent
-
-ROOK = nx.line_graph(nx.complete_bipartite_graph(4, 4))
-STEPS = [(0, 1), (1, 0), (1, 1)]
-SHRIKHANDE = nx.Graph(((a, b), ((a + s) % 4, (b + t) % 4)) for a in range(4) for b in range(4) for s, t in STEPS)
-DECALIN = nx.Graph([*nx.cycle_graph(10).edges, (0, 5)])
-BICYCLOPENTYL = nx.Graph([*nx.disjoint_union(nx.cycle_graph(5), nx.cycle_graph(5)).edges, (0, 5)])
+from support.graphs import BICYCLOPENTYL, DECALIN, ROOK, SHRIKHANDE
 
 
 def rings(size: int) -> tuple[nx.Graph, nx.Graph]:

@@ -11,12 +11,7 @@ from mshgnn.errors import UserError
 from mshgnn.models.pairs import Pairs
 from mshgnn.models.ppgn import PPGN, Block, Suffix
 from mshgnn.testing import assert_batch_consistent
-
-DECALIN = nx.Graph([*nx.cycle_graph(10).edges, (0, 5)])
-BICYCLOPENTYL = nx.Graph([*nx.disjoint_union(nx.cycle_graph(5), nx.cycle_graph(5)).edges, (0, 5)])
-ROOK = nx.line_graph(nx.complete_bipartite_graph(4, 4))
-STEPS = [(0, 1), (1, 0), (1, 1)]
-SHRIKHANDE = nx.Graph(((a, b), ((a + da) % 4, (b + db) % 4)) for a in range(4) for b in range(4) for da, db in STEPS)
+from support.graphs import BICYCLOPENTYL, DECALIN, ROOK, SHRIKHANDE
 
 
 def twice(graph: nx.Graph) -> nx.Graph:

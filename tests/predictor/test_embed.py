@@ -1,20 +1,17 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mshgnn.data import DataError
-from mshgnn.data.readers.asked import Asked, Row
-from mshgnn.data.readers.molecules import molecule
 from mshgnn.errors import UserError
 from mshgnn.predictor.embed import embed_file, embedded
 from mshgnn.predictor.ensemble import Ensemble
 from mshgnn.predictor.predict import PredictionFailed
 from mshgnn.predictor.train import train
-from support.own_data import Silent, config, molecules
+from support.own_data import Silent, config, endless_rows, molecules
 
 pytest.importorskip("rdkit")
 pytestmark = pytest.mark.usefixtures("reference_backend")
@@ -45,14 +42,8 @@ def test_embeddings_as_npz_and_csv(model: Ensemble, tmp_path: Path) -> None:
 
 
 def test_no_more_rows_are_held_than_fit_a_chunk(model: Ensemble, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = []
-
-    def endless(path: Path, asked: Asked) -> Iterator[Row]:
-        while True:
-            taken.append(1)
-            yield Row("here", {"smiles": "CC"}, {}, molecule("CC"))
-
-    monkeypatch.setattr("mshgnn.predictor.predict.stream_rows", endless)
+    taken: list[int] = []
+    monkeypatch.setattr("mshgnn.predictor.predict.stream_rows", endless_rows(taken))
     pieces = embedded(model, Path("new.csv"), chunk=4)
     assert [next(pieces).rows for _ in range(2)] == [[0, 1, 2, 3], [4, 5, 6, 7]]
     assert len(taken) == 8

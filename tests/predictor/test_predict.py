@@ -5,7 +5,6 @@ import json
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,26 +12,19 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from mshgnn.data import DataError
-from mshgnn.data.readers.asked import Asked, Row
-from mshgnn.data.readers.molecules import molecule
 from mshgnn.errors import UserError
 from mshgnn.predictor.ensemble import Ensemble
 from mshgnn.predictor.evaluate import evaluate_file
 from mshgnn.predictor.output import check_out
 from mshgnn.predictor.predict import PredictionFailed, predict_file, predicted
 from mshgnn.predictor.train import train
-from support.own_data import Silent, config, molecules, nodes, shapes
+from support.own_data import Silent, config, endless_rows, molecules, nodes, shapes, table
 
 pytest.importorskip("rdkit")
 pytestmark = pytest.mark.usefixtures("reference_backend")
 
 
 GCN = {"name": "gcn", "hidden_channels": 8}
-
-
-def table(path: Path) -> list[dict[str, str]]:
-    with path.open() as file:
-        return list(csv.DictReader(file))
 
 
 @pytest.fixture(scope="module")
@@ -124,14 +116,8 @@ def test_a_users_own_file_is_never_written_over(trained: Path, tmp_path: Path) -
 
 
 def test_no_more_rows_are_read_than_fit_a_chunk(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = []
-
-    def endless(path: Path, asked: Asked) -> Iterator[Row]:
-        while True:
-            taken.append(1)
-            yield Row("here", {"smiles": "CC"}, {}, molecule("CC"))
-
-    monkeypatch.setattr("mshgnn.predictor.predict.stream_rows", endless)
+    taken: list[int] = []
+    monkeypatch.setattr("mshgnn.predictor.predict.stream_rows", endless_rows(taken))
     pieces = predicted(Ensemble.load(trained), Path("new.csv"), chunk=4)
     assert [len(next(pieces).rows) for _ in range(3)] == [4, 4, 4]
     assert len(taken) == 12

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import csv
 import json
 import math
 import shutil
@@ -19,15 +18,10 @@ from mshgnn.predictor.predict import predict_file
 from mshgnn.predictor.train import train
 from mshgnn.training import checkpoint
 from mshgnn.training.loop import EpochReport
-from support.own_data import Silent, config, molecules, nodes, shapes
+from support.own_data import Silent, config, molecules, nodes, shapes, table
 
 pytest.importorskip("rdkit")
 pytestmark = pytest.mark.usefixtures("reference_backend")
-
-
-def table(path: Path) -> list[dict[str, str]]:
-    with path.open() as file:
-        return list(csv.DictReader(file))
 
 
 def test_a_training_leaves_everything_that_was_promised(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from mshgnn.predictor.ensemble import Ensemble
 from mshgnn.predictor.evaluate import evaluate_file
 from mshgnn.predictor.predict import predict_file
 from mshgnn.predictor.train import train
-from support.own_data import Silent, config
+from support.own_data import Silent, config, table
 
 pytestmark = pytest.mark.usefixtures("reference_backend")
 RING, STAR = [(0, 1), (1, 2), (2, 3), (3, 0)], [(0, 1), (0, 2), (0, 3)]
@@ -72,17 +71,12 @@ def trained(folder: Path, data: Path, epochs: int = 3) -> Ensemble:
     return Ensemble.load(folder)
 
 
-def rows_of(path: Path) -> list[dict[str, str]]:
-    with path.open() as file:
-        return list(csv.DictReader(file))
-
-
 def test_a_graph_is_predicted_alike_whatever_else_its_folder_holds(tmp_path: Path) -> None:
     model = trained(tmp_path / "model", write(tmp_path / "T", [ring(), star()] * 20))
     predict_file(model, tmp_path / "T", tmp_path / "all.csv")
     write(tmp_path / "U", [star(), ring(9, 9, 3, 5), ring(edge_label=3), ring()], targets=False)
     done = predict_file(model, tmp_path / "U", tmp_path / "new.csv")
-    seen, new = rows_of(tmp_path / "all.csv"), rows_of(tmp_path / "new.csv")
+    seen, new = table(tmp_path / "all.csv"), table(tmp_path / "new.csv")
     assert [row["graph"] for row in new] == ["1", "2", "3", "4"]
     assert (done.rows, done.failed) == (4, 1)
     assert new[2]["status"].endswith("U: graph 3: edge label 3 was not in the training data")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from mshgnn.predictor.ensemble import Ensemble
 from mshgnn.predictor.evaluate import evaluate_file
 from mshgnn.predictor.fold import load_curves
 from mshgnn.predictor.train import train
-from support.own_data import Silent, config, molecules
+from support.own_data import Silent, config, molecules, table
 
 pytest.importorskip("rdkit")
 pytestmark = pytest.mark.usefixtures("reference_backend")
@@ -28,7 +27,7 @@ def test_validation_is_measured_in_the_units_of_the_file(tmp_path: Path, metric:
     found: dict[str, Any] = json.loads((folder / "metrics.json").read_text())
     assert found["validation"] == [pytest.approx(measured, rel=1e-3)]
     assert found["validation_is"] == "in the units of the test metric"
-    chosen = [row for row in rows(folder / "history.csv") if row["chosen"] == "1"]
+    chosen = [row for row in table(folder / "history.csv") if row["chosen"] == "1"]
     assert float(chosen[0][f"validation_{metric}"]) == pytest.approx(measured, rel=1e-3)
     curves = load_curves(folder / "model_0")
     assert curves is not None
@@ -41,9 +40,4 @@ def test_a_mean_over_several_targets_says_that_it_is_in_deviations(tmp_path: Pat
     train(asked, folder, Silent())
     said = json.loads((folder / "metrics.json").read_text())["validation_is"]
     assert said.startswith("of each target in deviations of its training part")
-    assert "validation_rmse_in_deviations" in rows(folder / "history.csv")[0]
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open() as file:
-        return list(csv.DictReader(file))
+    assert "validation_rmse_in_deviations" in table(folder / "history.csv")[0]

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mshgnn.benchmarks.footprint import Footprint
-from mshgnn.cli import main
 from mshgnn.cli.figure import NAMES
 from mshgnn.lab.experiment import Experiment, check_experiment
 from mshgnn.records.record import Record
@@ -20,9 +17,9 @@ from mshgnn.reproduction import reproduce
 from mshgnn.reproduction.cost import recorded_times
 from mshgnn.reproduction.reproduce import TARGETS, Target, estimate, target_experiments
 from mshgnn.reproduction.tables import TABLES
+from support.commands import Cli, in_this_process
 from support.runs import make_record
 
-Cli = Callable[..., tuple[int, str, str]]
 TINY = """
 recipe: {training: {epochs: 1}, folds: [0, 1]}
 datasets: {shapes: {dataset: {path: shapes.jsonl}}}
@@ -34,15 +31,7 @@ models: {gcn: {model: {hidden_channels: 8}}, gin: {model: {hidden_channels: 8}, 
 def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Cli:
     """Run a command in an empty folder; returns exit code, output and errors."""
     monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["mshgnn", "reproduce", *arguments])
-        with pytest.raises(SystemExit) as caught:
-            main()
-        seen = capsys.readouterr()
-        return int(caught.value.code or 0), seen.out, seen.err
-
-    return call
+    return in_this_process(monkeypatch, capsys, "reproduce")
 
 
 def test_every_target_names_a_suite_tables_and_figures_that_exist() -> None:

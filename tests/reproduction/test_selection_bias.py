@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from mshgnn.records.run import FoldKey, Run
 from mshgnn.reproduction.layout import GRAPH_SETS
 from mshgnn.reproduction.results import Results
 from mshgnn.reproduction.selection_bias import REUSE, selection_bias, tried
+from support.mirror import needs_mirror
 from support.runs import make_record
 
 KEPT = Path(__file__).parents[2] / "results" / f"{REUSE}.json"
@@ -72,7 +72,7 @@ def test_trials_of_other_splits_are_not_compared() -> None:
         tried(Results({}, {"phase": records}, {}, {}), "PTC")
 
 
-@pytest.mark.skipif("MSHGNN_MIRROR" not in os.environ, reason="MSHGNN_MIRROR is not set")
+@needs_mirror
 @pytest.mark.parametrize("name", [name for name in GRAPH_SETS if name not in ("REDDIT-BINARY", "COLLAB")])
 def test_the_committed_counts_are_those_of_the_splits(name: str) -> None:
     folds = load_splits(load(name)).folds

@@ -9,18 +9,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
-from torch_geometric.data import Data
 
 from mshgnn.errors import UserError
 from mshgnn.structure import Structure, structure_of_graphs
 from mshgnn.structure.cells import clique_complex, path_complex, ring_complex
+from support.graphs import data
 
 HOUSE = nx.Graph([(0, 1), (0, 3), (1, 2), (2, 3), (2, 4), (3, 4)])
-
-
-def data(graph: nx.Graph) -> Data:
-    edges = torch.tensor(list(graph.edges), dtype=torch.long).reshape(-1, 2).t()
-    return Data(edge_index=torch.cat([edges, edges.flip(0)], dim=1), num_nodes=len(graph))
 
 
 def lists(kind: Structure, graph: nx.Graph) -> dict[str, Tensor]:

@@ -5,19 +5,12 @@ from math import log2
 import networkx as nx
 import numpy as np
 import pytest
-import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from torch_geometric.data import Data
 
 from mshgnn.structure.coding_tree import coding_tree, two_levels
 from mshgnn.structure.entropy import MergeTree, partition, tree_entropy
-
-
-def data(graph: nx.Graph) -> Data:
-    edges = torch.tensor(list(graph.edges), dtype=torch.long).reshape(-1, 2).t()
-    return Data(edge_index=torch.cat([edges, edges.flip(0)], dim=1), num_nodes=len(graph))
-
+from support.graphs import data
 
 random_graphs = st.builds(nx.gnp_random_graph, st.integers(2, 10), st.floats(0.2, 0.8), st.integers(0, 99))
 

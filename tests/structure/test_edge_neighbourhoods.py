@@ -2,18 +2,12 @@ from __future__ import annotations
 
 import networkx as nx
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch_geometric.data import Data
 
 from mshgnn.errors import UserError
 from mshgnn.structure.edge_neighbourhoods import compute
-
-
-def data(graph: nx.Graph) -> Data:
-    edges = torch.tensor(list(graph.edges), dtype=torch.long).reshape(-1, 2).t()
-    return Data(edge_index=torch.cat([edges, edges.flip(0)], dim=1), num_nodes=len(graph))
+from support.graphs import data
 
 
 @given(st.integers(0, 8), st.floats(0, 1), st.integers(0, 99))

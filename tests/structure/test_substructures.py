@@ -15,13 +15,9 @@ from torch_geometric.data import Data
 from mshgnn.errors import UserError
 from mshgnn.structure import substructures
 from mshgnn.structure.substructures import Family, Holder, substructure_counts
+from support.graphs import data
 
 FAMILIES: list[Family] = ["cycles", "induced-cycles", "cliques"]
-
-
-def data(graph: nx.Graph) -> Data:
-    edges = torch.tensor(list(graph.edges), dtype=torch.long).reshape(-1, 2).t()
-    return Data(edge_index=torch.cat([edges, edges.flip(0)], dim=1), num_nodes=len(graph))
 
 
 def counts(graph: nx.Graph | Data, family: Family, largest: int, holder: Holder) -> Tensor:

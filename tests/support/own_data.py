@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from mshgnn.data.readers.asked import Asked, Row
+from mshgnn.data.readers.molecules import molecule
 from mshgnn.predictor.config import TrainConfig, check_config
 from mshgnn.training.loop import EpochReport
 
@@ -63,6 +66,23 @@ def nodes(folder: Path, count: int = 40) -> Path:
     edges = ["from,to"] + [f"n{i},n{(i + 1) % count}" for i in range(count)]
     (folder / "edges.csv").write_text("\n".join(edges) + "\n")
     return folder
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    """The rows of a .csv."""
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def endless_rows(taken: list[int]) -> Callable[[Path, Asked], Iterator[Row]]:
+    """A reader of molecules without end; ``taken`` grows with every row."""
+
+    def rows(path: Path, asked: Asked) -> Iterator[Row]:
+        while True:
+            taken.append(1)
+            yield Row("here", {"smiles": "CC"}, {}, molecule("CC"))
+
+    return rows
 
 
 def config(data: Path, *target: str, epochs: int = 3, **changes: Any) -> TrainConfig:

@@ -149,12 +149,12 @@ def measure_one(num_edges: int, steps: int, threads: int, variant: Variant = "pl
     return result
 
 
-def exponent(rows: list[dict[str, Any]], low: float = FITTED[0], high: float = 1.2 * FITTED[1]) -> float | None:
-    """The slope of log time over log edges, by least squares, between ``low`` and ``high`` edges."""
+def exponent(rows: list[dict[str, Any]]) -> float | None:
+    """The slope of log time over log edges, by least squares, on graphs of ``FITTED`` edges."""
     points = [
         (math.log(row["edges"]), math.log(row["step_seconds"]))
         for row in rows
-        if low <= row["edges"] * 1.01 and row["edges"] <= high
+        if FITTED[0] <= row["edges"] * 1.01 and row["edges"] <= 1.2 * FITTED[1]
     ]
     if len(points) < 2:
         return None

@@ -44,17 +44,9 @@ def ceiling(
 
     console = Console()
     kept = {} if json_file is None or not json_file.exists() else _kept(json_file)
-    options = {
-        "target": target,
-        "objective": objective,
-        "smiles_column": smiles_column,
-        "id_column": id_column,
-        "split_column": split_column,
-        "ignore": ignore,
-        "directed": directed,
-    }
+    arguments = locals()
     for name in datasets:
-        dataset = load_any(name, asked_for(name, options))
+        dataset = load_any(name, asked_for(name, arguments))
         if dataset.objective not in ("classify", "rank"):
             raise UserError(f"{name}: a ceiling is for classes; its objective is {dataset.objective!r}")
         found = wl_ceiling(dataset, rounds)

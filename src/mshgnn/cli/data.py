@@ -82,16 +82,7 @@ def info(
     from mshgnn.data.catalogue import find
     from mshgnn.data.sizes import compare, measured_rows, self_loops_in_files, target_lines
 
-    options = {
-        "target": target,
-        "objective": objective,
-        "smiles_column": smiles_column,
-        "id_column": id_column,
-        "split_column": split_column,
-        "ignore": ignore,
-        "directed": directed,
-    }
-    dataset = load_any(name, asked_for(name, options))
+    dataset = load_any(name, asked_for(name, locals()))
     rows = compare(dataset) if dataset.catalogued else measured_rows(dataset)
     shown = ("on disk", "expected", "paper", "") if dataset.catalogued else ("on disk",)
     table = Table("", *shown, title=dataset.name, title_justify="left")
@@ -212,16 +203,7 @@ def plot(
     from mshgnn.data.plots import plot as draw
 
     named = "structure-frequency-fixed" if name.casefold() == "structure-frequency" else name
-    options = {
-        "target": target,
-        "objective": objective,
-        "smiles_column": smiles_column,
-        "id_column": id_column,
-        "split_column": split_column,
-        "ignore": ignore,
-        "directed": directed,
-    }
-    dataset = load_any(named, asked_for(named, options))
+    dataset = load_any(named, asked_for(named, locals()))
     path = out or Path(f"{dataset.name}.png")
     cut = draw(dataset, path)
     print(f"wrote {path}" + (f": {cut}" if cut else ""))

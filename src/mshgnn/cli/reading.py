@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,13 +28,24 @@ Unseen = Annotated[
 OnError = Annotated[str | None, typer.Option(help="Rows that cannot be read: stop or skip.")]
 
 
+READER = ("target", "objective", "smiles_column", "id_column", "split_column", "ignore", "directed")
+"""The parameters that a command has these options in."""
+TRAINER = (*READER, "metric", "weight_column", "unseen", "on_error")
+"""Those of a command that also trains."""
+
+
 def given(options: dict[str, Any]) -> dict[str, Any]:
     """The options that were said."""
     return {key: value for key, value in options.items() if value is not None}
 
 
-def asked_for(data: str, options: dict[str, Any]) -> Asked:
-    """What the reader of a file is asked for; options are called as in a config."""
+def chosen(names: Iterable[str], arguments: dict[str, Any]) -> dict[str, Any]:
+    """Those of a command's ``locals()`` that were said; they are called as in a config."""
+    return given({name: arguments[name] for name in names})
+
+
+def asked_for(data: str, arguments: dict[str, Any]) -> Asked:
+    """What the ``locals()`` of a command ask the reader of a file for."""
     from mshgnn.predictor.config import check_config
 
-    return check_config({"data": data, **given(options)}, "options").asked()
+    return check_config({"data": data, **chosen(READER, arguments)}, "options").asked()

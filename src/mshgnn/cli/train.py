@@ -12,6 +12,7 @@ import typer
 
 from mshgnn.cli.predict import Memory
 from mshgnn.cli.reading import (
+    TRAINER,
     Directed,
     IdColumn,
     Ignore,
@@ -23,7 +24,7 @@ from mshgnn.cli.reading import (
     Target,
     Unseen,
     WeightColumn,
-    given,
+    chosen,
 )
 from mshgnn.cli.targets import show_targets
 from mshgnn.cli.together import Engine, EngineChoice, RayAddress, RayWorkers, check_ray_workers, together
@@ -87,37 +88,13 @@ def train(
     changes = changes_of(set_ or [])
     if model is not None:
         changes["model"] = {"name": model, **changes.get("model", {})}
-    settings = {
-        "epochs": epochs,
-        "patience": patience,
-        "class_weights": class_weights,
-        "device": device,
-        "batching": batching,
-    }
-    if settings := given(settings):
+    if settings := chosen(("epochs", "patience", "class_weights", "device", "batching"), locals()):
         changes["training"] = {**changes.get("training", {}), **settings}
     if split is None and (split_column or split_file):
         split = "column" if split_column else "file"
-    single: dict[str, Any] = {
-        "data": None if data is None else str(data),
-        "target": target,
-        "metric": metric,
-        "objective": objective,
-        "split": split,
-        "split_column": split_column,
-        "split_file": split_file,
-        "folds": folds,
-        "seed": seed,
-        "smiles_column": smiles_column,
-        "id_column": id_column,
-        "weight_column": weight_column,
-        "ignore": ignore,
-        "directed": directed,
-        "unseen": unseen,
-        "on_error": on_error,
-        "controls": controls,
-    }
-    changes |= given(single)
+    changes |= chosen((*TRAINER, "split", "split_file", "folds", "seed", "controls"), locals())
+    if data is not None:
+        changes["data"] = str(data)
     use_memory(memory)
     with together() as all_workers:
         ray = engine is EngineChoice.ray
@@ -191,21 +168,7 @@ def init(
     """
     from mshgnn.predictor.template import write_template
 
-    changes = {
-        "data": str(data),
-        "target": target,
-        "objective": objective,
-        "metric": metric,
-        "smiles_column": smiles_column,
-        "id_column": id_column,
-        "split_column": split_column,
-        "weight_column": weight_column,
-        "ignore": ignore,
-        "directed": directed,
-        "unseen": unseen,
-        "on_error": on_error,
-    }
-    write_template(make_config(None, given(changes)), out)
+    write_template(make_config(None, {"data": str(data), **chosen(TRAINER, locals())}), out)
     typer.echo(f"wrote {out}; train with: mshgnn train --config {out} --out model/")
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mshgnn.cli.reading import (
+    TRAINER,
     Directed,
     IdColumn,
     Ignore,
@@ -19,6 +20,7 @@ from mshgnn.cli.reading import (
     Target,
     Unseen,
     WeightColumn,
+    chosen,
     given,
 )
 
@@ -53,22 +55,12 @@ def tune(
     from mshgnn.predictor.tune import seconds_of
     from mshgnn.predictor.tune import tune as run
 
+    columns = chosen(TRAINER, locals())
     changes: dict[str, Any] = {
         "data": None if data is None else str(data),
-        "target": target,
-        "objective": objective,
-        "metric": metric,
-        "smiles_column": smiles_column,
-        "id_column": id_column,
-        "split_column": split_column,
-        "weight_column": weight_column,
-        "ignore": ignore,
-        "directed": directed,
-        "unseen": unseen,
-        "on_error": on_error,
         "model": None if model is None else {"name": model},
         "training": given({"epochs": epochs, "device": device}) or None,
     }
-    found = run(make_config(config, given(changes)), out, seconds_of(budget), typer.echo)
+    found = run(make_config(config, given(changes) | columns), out, seconds_of(budget), typer.echo)
     typer.echo(f"{found.trials} trials; validation {found.first:.4g} at first, {found.best:.4g} at best")
     typer.echo(f"wrote {out}; train with: mshgnn train --config {out} --out model/")

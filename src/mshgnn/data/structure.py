@@ -14,15 +14,14 @@ from mshgnn.data.sources.store import Kept, data_root, keep, prepared_folder
 from mshgnn.structure import PackedStructure, Ragged, Structure
 
 
-def structure_of(dataset: GraphDataset, kinds: Sequence[Structure], *, root: Path | None = None) -> PackedStructure:
+def structure_of(dataset: GraphDataset, kinds: Sequence[Structure]) -> PackedStructure:
     """The structure of all graphs of a data set, in their order.
 
     Args:
         dataset: any data set.
         kinds: at least one kind of structure.
-        root: where it is kept, as in ``load``.
     """
-    return reduce(or_, (_kept(dataset, kind, data_root(root)) for kind in kinds))
+    return reduce(or_, (_kept(dataset, kind, data_root()) for kind in kinds))
 
 
 def _kept(dataset: GraphDataset, kind: Structure, root: Path) -> PackedStructure:

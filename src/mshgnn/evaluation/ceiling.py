@@ -54,15 +54,15 @@ class LookupScore:
     folds: int
 
 
-def wl_ceiling(dataset: GraphDataset, rounds: int = 3, initial: Initial | None = None) -> Ceiling:
+def wl_ceiling(dataset: GraphDataset, rounds: int = 3) -> Ceiling:
     """The ceiling after ``0 .. rounds`` rounds.
 
-    ``initial=None`` colours nodes by their features, or by their degree where the features are all the same.
+    Nodes are coloured by their features, or by their degree where the features are all the same.
     """
-    chosen = initial or default_initial(dataset)
+    initial = default_initial(dataset)
     labels = dataset.labels().numpy()
     results = []
-    for round_, colouring in enumerate(wl_colourings(dataset.graphs, rounds, chosen)):
+    for round_, colouring in enumerate(wl_colourings(dataset.graphs, rounds, initial)):
         node_ids = class_ids(colouring.nodes)
         ids = class_ids(colouring.graphs) if dataset.task == "graph" else node_ids
         counts = label_counts(ids, labels)
@@ -76,21 +76,16 @@ def wl_ceiling(dataset: GraphDataset, rounds: int = 3, initial: Initial | None =
                 ceiling=float(counts.max(axis=1).sum() / len(labels)),
             )
         )
-    return Ceiling(dataset.name, len(labels), chosen, tuple(results))
+    return Ceiling(dataset.name, len(labels), initial, tuple(results))
 
 
-def wl_lookup_score(
-    dataset: GraphDataset,
-    held_out: Iterable[ArrayLike],
-    rounds: int = 3,
-    initial: Initial | None = None,
-) -> LookupScore:
+def wl_lookup_score(dataset: GraphDataset, held_out: Iterable[ArrayLike], rounds: int = 3) -> LookupScore:
     """Fit the 1-WL lookup table on all but each fold's held-out items, and score it.
 
     Equals fitting ``WLLookup`` fold by fold, but colours the graphs once. Unknown colours get the majority
     label of the fitted items.
     """
-    colouring = wl_colourings(dataset.graphs, rounds, initial or default_initial(dataset))[-1]
+    colouring = wl_colourings(dataset.graphs, rounds, default_initial(dataset))[-1]
     ids = class_ids(colouring.graphs if dataset.task == "graph" else colouring.nodes)
     labels = dataset.labels().numpy()
     whole, held = [], []

@@ -25,7 +25,7 @@ class Ranking:
     """Nemenyi's: two average ranks at least so far apart differ significantly."""
 
 
-def rank_models(scores: ArrayLike, level: float = LEVEL) -> Ranking:
+def rank_models(scores: ArrayLike) -> Ranking:
     """``scores`` has shape ``[sets, models]``, more is better; equal scores share their ranks."""
     values = np.asarray(scores, dtype=np.float64)
     sets, models = values.shape
@@ -33,7 +33,7 @@ def rank_models(scores: ArrayLike, level: float = LEVEL) -> Ranking:
         raise ValueError(f"ranks need at least two sets and three models, got {sets} and {models}")
     ranks = rankdata(-values, axis=1).mean(axis=0)
     p = float(friedmanchisquare(*values.T).pvalue)
-    return Ranking(tuple(ranks.tolist()), sets, p, critical_distance(models, sets, level))
+    return Ranking(tuple(ranks.tolist()), sets, p, critical_distance(models, sets))
 
 
 def critical_distance(models: int, sets: int, level: float = LEVEL) -> float:

@@ -12,6 +12,9 @@ from torch_geometric.explain.config import MaskType
 
 from mshgnn.explanation.question import masked
 
+STEPS = 48
+"""Points of the midpoint rule."""
+
 
 class IntegratedGradients(ExplainerAlgorithm):
     r"""What every entry of ``x`` and every edge adds to the score on the way from nothing to the graph as it is.
@@ -21,14 +24,7 @@ class IntegratedGradients(ExplainerAlgorithm):
         I_{vu} = \int_0^1 \frac{\partial s(t x, t)}{\partial m_{vu}}\, dt
 
     with :math:`m = t` the weight of every message. All together they sum to :math:`s(x, 1) - s(0, 0)`.
-
-    Args:
-        steps: points of the midpoint rule.
     """
-
-    def __init__(self, steps: int = 48) -> None:
-        super().__init__()
-        self.steps = steps
 
     def supports(self) -> bool:
         """Attributes of nodes, and edges as objects."""
@@ -50,8 +46,8 @@ class IntegratedGradients(ExplainerAlgorithm):
         """Node mask ``[N, d]`` and edge mask ``[M]``, both signed."""
         edges = self.explainer_config.edge_mask_type is not None
         of_x, of_edges = torch.zeros_like(x), x.new_zeros(edge_index.size(1))
-        for step in range(self.steps):
-            share = (step + 0.5) / self.steps
+        for step in range(STEPS):
+            share = (step + 0.5) / STEPS
             scaled = (share * x).requires_grad_()
             mask = x.new_full((edge_index.size(1),), share).requires_grad_()
             if not edges:
@@ -62,5 +58,5 @@ class IntegratedGradients(ExplainerAlgorithm):
                 said = model(scaled, edge_index, **kwargs).sum()
                 more_x, more_edges = torch.autograd.grad(said, (scaled, mask))
             of_x, of_edges = of_x + more_x, of_edges + more_edges
-        node_mask = x * of_x / self.steps
-        return Explanation(node_mask=node_mask, edge_mask=of_edges / self.steps if edges else None)
+        node_mask = x * of_x / STEPS
+        return Explanation(node_mask=node_mask, edge_mask=of_edges / STEPS if edges else None)

@@ -39,10 +39,10 @@ def choose_rows(model: Ensemble, path: Path, rows: Sequence[int], ids: Sequence[
         raise DataError(f"{path}: file not found")
     column = _id_column(model, path, columns_of(path)) if ids else None
     found = _found(enumerate(stream_rows(path, model.asked("skip"))), path, rows, ids, column)
-    return [_graph(*place) for place in found]
+    return [_graph(title, row) for title, _, row in found]
 
 
-def _graph(title: str, number: int, row: Row) -> Chosen:
+def _graph(title: str, row: Row) -> Chosen:
     if row.graph is None:
         raise DataError(row.problem)
     smiles: str | None = row.graph.get("smiles")

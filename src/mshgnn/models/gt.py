@@ -17,6 +17,7 @@ from mshgnn.models.gat import head_width
 from mshgnn.nn.checks import check_edge_features
 from mshgnn.nn.edges import as_edge_index
 from mshgnn.nn.encoder import Encoder
+from mshgnn.nn.head import halving_head
 from mshgnn.nn.model import Graphs, Model, Task
 from mshgnn.nn.norm import batch_norm
 from mshgnn.nn.options import Depth, Share, Width, checked, options_of
@@ -141,14 +142,7 @@ class GT(Model):
             GTLayer(hidden_channels, heads, dropout, edges=edge_dim is not None, last=layer == num_layers - 1)
             for layer in range(num_layers)
         )
-        half, quarter = max(hidden_channels // 2, 1), max(hidden_channels // 4, 1)
-        self.head = nn.Sequential(
-            nn.Linear(hidden_channels, half),
-            nn.ReLU(),
-            nn.Linear(half, quarter),
-            nn.ReLU(),
-            nn.Linear(quarter, out_channels),
-        )
+        self.head = halving_head(hidden_channels, out_channels)
 
     def _embedding(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, graphs: Graphs | None) -> Tensor:
         edges = as_edge_index(edge_index, x.size(0), x.size(0))

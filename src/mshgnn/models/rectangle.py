@@ -46,13 +46,13 @@ class Rectangle:
         """The rows ``[N, *]`` of the nodes in ``[G, n, *]``."""
         return spread.reshape(self.graphs * self.nodes, *spread.shape[2:])[self.place]
 
-    def spread_pairs(self, pairs: Tensor, fill: float = 0) -> Tensor:
-        """Pairs of nodes, graph by graph and row by row ``[sum n_g^2]``, as ``[G, n, n]``."""
+    def spread_pairs(self, pairs: Tensor) -> Tensor:
+        """Pairs of nodes, graph by graph and row by row ``[sum n_g^2]``, as ``[G, n, n]``, else zero."""
         shape = (self.graphs, self.nodes, self.nodes)
         self._check(pairs.element_size())
         if len(pairs) == self.graphs * self.nodes**2:
             return pairs.view(shape)
-        spread = pairs.new_full(shape, fill)
+        spread = pairs.new_zeros(shape)
         both = self.mask.unsqueeze(2) & self.mask.unsqueeze(1)
         return spread.masked_scatter(both, pairs)
 

@@ -35,6 +35,7 @@ from mshgnn.models.gat import head_width
 from mshgnn.models.rectangle import Rectangle, by_rows, join_heads, split_heads
 from mshgnn.nn import StructuredModel
 from mshgnn.nn.encoder import Encoder
+from mshgnn.nn.head import halving_head
 from mshgnn.nn.model import Graphs, Task
 from mshgnn.nn.norm import batch_norm
 from mshgnn.nn.options import Between, Depth, Share, Width, checked, options_of
@@ -205,11 +206,7 @@ class SAN(StructuredModel):
         )
         self.sorts = nn.Embedding(2, hidden_channels)
         self.layers = nn.ModuleList(SANLayer(hidden_channels, heads, gamma, dropout) for _ in range(num_layers))
-        half, quarter = max(1, hidden_channels // 2), max(1, hidden_channels // 4)
-        self.head = nn.Sequential(
-            nn.Linear(hidden_channels, half), nn.ReLU(), nn.Linear(half, quarter), nn.ReLU(),
-            nn.Linear(quarter, out_channels),
-        )  # fmt: skip
+        self.head = halving_head(hidden_channels, out_channels)
 
     def _structured_embedding(
         self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, graphs: Graphs, structure: Mapping[str, Tensor]

@@ -2,32 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import torch
 from torch import Tensor
 
 from mshgnn.errors import UserError
 from mshgnn.ops.graph import INDEX_DTYPES
-
-
-def check_positive(name: str, value: object) -> None:
-    """``value`` must be an integer of at least 1."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise UserError(f"{name} must be a positive integer, got {value!r}")
-
-
-def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
-    """``value`` must be one of the names."""
-    if value not in tuple(choices):
-        raise UserError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
-
-
-def check_number(name: str, value: object) -> None:
-    """``value`` must be a number that is finite in single precision."""
-    largest = torch.finfo(torch.float32).max
-    if not isinstance(value, int | float) or isinstance(value, bool) or not -largest <= value <= largest:
-        raise UserError(f"{name} must be a finite number, got {value!r}")
 
 
 def check_features(name: str, features: object, width: int, dtype: torch.dtype) -> None:

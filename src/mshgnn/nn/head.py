@@ -27,3 +27,11 @@ def make_head(
         in_channels = hidden_channels
     layers += [nn.Dropout(dropout), nn.Linear(in_channels, out_channels)]
     return nn.Sequential(*(layers if drop_input else layers[1:]))
+
+
+def halving_head(in_channels: int, out_channels: int) -> nn.Module:
+    """Three linear maps with ReLU between them; the first two halve the width."""
+    half, quarter = max(in_channels // 2, 1), max(in_channels // 4, 1)
+    return nn.Sequential(
+        nn.Linear(in_channels, half), nn.ReLU(), nn.Linear(half, quarter), nn.ReLU(), nn.Linear(quarter, out_channels)
+    )

@@ -33,8 +33,8 @@ DOTS_PER_INCH = 160
 MOST_POINTS = 1000
 
 
-def learning_curves(runs: Mapping[str, Sequence[Curves]], path: Path, *, title: str, metric: str = "accuracy") -> Path:
-    """Draw loss and metric by epoch, one colour a run: validation solid, training dashed.
+def learning_curves(runs: Mapping[str, Sequence[Curves]], path: Path, *, title: str) -> Path:
+    """Draw loss and accuracy by epoch, one colour a run: validation solid, training dashed.
 
     A line is the mean over the run's folds (a fold that stopped early keeps its last value), the band of the
     validation line one standard deviation either side. Folds without a validation part have no such line.
@@ -44,7 +44,7 @@ def learning_curves(runs: Mapping[str, Sequence[Curves]], path: Path, *, title: 
     if len(runs) > len(PALETTE):
         raise ValueError(f"learning curves can tell {len(PALETTE)} runs apart, not {len(runs)}")
     figure = Figure(figsize=(9.0, 3.9), layout="constrained")
-    for axes, kind, label in zip(figure.subplots(1, 2), ("loss", "metric"), ("loss", metric), strict=True):
+    for axes, kind, label in zip(figure.subplots(1, 2), ("loss", "metric"), ("loss", "accuracy"), strict=True):
         for colour, folds in zip(PALETTE, runs.values(), strict=False):
             _draw_mean(axes, folds, f"train_{kind}", colour, dashed=True)
             if validated := [fold for fold in folds if fold.sizes[1]]:

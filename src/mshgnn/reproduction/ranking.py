@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mshgnn.errors import UserError
@@ -28,13 +27,14 @@ class GraphRanking:
         return f"Average rank by test accuracy over {len(self.sets)} graph sets (1 is best; Friedman {p})\n{sets}"
 
 
-def rank_graph_models(results: Results, sets: Sequence[str] = tuple(GRAPH_SETS)) -> GraphRanking:
-    """Rank by the headline's mean, unrounded, every model of the tables that has all folds on all ``sets``."""
+def rank_graph_models(results: Results) -> GraphRanking:
+    """Rank by the headline's mean, unrounded, every model of the tables that has all folds on all graph sets."""
+    sets = tuple(GRAPH_SETS)
     models = [model for model in MODELS if model not in FLOORS and all(_is_whole(results, s, model) for s in sets)]
     if len(models) < 3:
         raise UserError(f"a ranking needs three models with all folds on {', '.join(sets)}; there are {len(models)}")
     means = [[results.records[dataset, model].rules[HEADLINE].mean for model in models] for dataset in sets]
-    return GraphRanking(tuple(models), tuple(sets), rank_models(means))
+    return GraphRanking(tuple(models), sets, rank_models(means))
 
 
 def _is_whole(results: Results, dataset: str, model: str) -> bool:
