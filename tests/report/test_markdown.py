@@ -25,3 +25,8 @@ def test_a_block_without_end_is_refused() -> None:
 def test_an_unknown_table_is_named() -> None:
     with pytest.raises(UserError, match="no table 'smus'; did you mean 'sums'"):
         fill_tables("<!-- table: smus -->\n<!-- end -->", TABLES)
+
+
+def test_a_table_without_rows_says_so() -> None:
+    assert markdown(["test, %", "mean"], []) == "*No record yet.*"
+    assert markdown(["test, %", "mean"], [["MUTAG", "84.6"]]).endswith("| --- | --- |\n| MUTAG | 84.6 |")

@@ -13,6 +13,7 @@ from networkx.generators.atlas import graph_atlas_g
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
+from mshgnn.machine import threads
 from mshgnn.models import MODELS, build
 from mshgnn.report.markdown import markdown
 from mshgnn.reproduction import refinement
@@ -109,8 +110,11 @@ def apart_in_code(model: str, options: Mapping[str, object], graphs: Sequence[nx
 
 
 def embedded(model: str, options: Mapping[str, object], batch: Batch, seed: int) -> Tensor:
-    """The embeddings ``[graphs, d]`` that one draw of weights gives."""
-    with torch.random.fork_rng(devices=[]), torch.no_grad():
+    """The embeddings ``[graphs, d]`` that one draw of weights gives.
+
+    On one thread: the tensors are small, and two threads that share a busy processor wait for each other.
+    """
+    with torch.random.fork_rng(devices=[]), torch.no_grad(), threads(1):
         torch.manual_seed(seed)
         made = build(model, 1, 2, task="graph", options=options).double().eval()
         return made.embed(batch.x, batch.edge_index, batch.batch, batch_size=batch.num_graphs)
