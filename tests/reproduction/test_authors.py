@@ -24,6 +24,13 @@ def test_a_model_is_shown_by_the_rule_of_its_printed_figure() -> None:
     assert found["CIN, MUTAG"] == ["`average_curve`", "92.7 ± 6.1", "its authors", "50.0", "1 fold"]
 
 
+def test_a_model_that_was_not_run_in_full_shows_its_first_fold() -> None:
+    first = {("AmazonPhoto", "specformer"): make_record("AmazonPhoto", "specformer", 0.75)}
+    assert "| 75.0 | 1 fold |" in authors(Results({}, {}, {}, {}, first_folds=first))
+    whole = {("AmazonPhoto", "specformer"): make_record("AmazonPhoto", "specformer", 0.875)}
+    assert "| 87.5 | 1 fold |" in authors(Results(whole, {}, {}, {}, first_folds=first))
+
+
 def test_what_was_not_run_is_a_dash() -> None:
     found = table(("AmazonPhoto", "appnp", 0.75))
     assert found["APPNP, Photo"][-2:] == ["75.0", "1 fold"]
