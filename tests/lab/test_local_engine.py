@@ -112,7 +112,8 @@ def test_an_error_in_a_fold_is_told_and_the_others_are_stopped(tmp_path: Path) -
     # In a process of its own: this one's fork server has been given its error stream by an earlier test.
     program = tmp_path / "failing.py"
     program.write_text(FAILING)
-    paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    here = Path(__file__).parent
+    paths = [str(here), str(here.parent), os.environ.get("PYTHONPATH", "")]
     helpers = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, env=helpers, timeout=300)
     assert done.returncode == 1
